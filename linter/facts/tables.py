@@ -1,0 +1,141 @@
+"""Loading the framework tables and asking them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+BUILT_IN = ("torch", "lightning", "accelerate", "deepspeed", "amp", "mmengine", "fastai", "pyro", "paddle")
+
+# section -> keys that hold lists of names; [guards] is a table of dotted names to effects instead
+LISTS: dict[str, tuple[str, ...]] = {
+    "queries": ("grad_enabled", "inference"),
+    "backward": ("methods", "functions", "gradient", "receivers", "takers", "hooks"),
+    "transforms": ("prefixes",),
+    "leaves": ("constructors", "wrappers", "copies", "factories"),
+    "cuts": ("methods", "attributes", "integers", "numbers", "plain", "plain_attributes"),
+    "tensor": ("views", "view_attributes", "identities", "reductions", "linear", "saving"),
+    "modules": (
+        "base", "prefixes", "containers", "parameter_free", "losses", "factories", "factory_methods", "passing",
+    ),
+    "optimizers": ("prefixes", "bases", "schedulers"),
+    "threads": ("constructors", "pools", "handing"),
+    "misspelt": ("guards", "flags"),
+    "assume": ("criteria", "loaders", "data", "models", "accessors"),
+    "guarded": ("methods", "decorated"),
+    "hooks": ("on", "off", "trainer_bases", "differentiated", "enabling"),
+}  # fmt: skip
+SCALARS = {"profile": str, "packages": list, "rebinds_in_place": bool}
+EFFECTS = ("off", "on", "inference", "set", "switch")
+
+
+class FactsError(ValueError):
+    """A framework table has an unknown key or a value of the wrong kind."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All tables merged. `lists["cuts.methods"]` is a frozenset of names; `guards` maps a dotted name to its effect."""
+
+    guards: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    prefixes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    packages: frozenset[str] = frozenset()
+    profiles: Mapping[str, str] = field(default_factory=dict)
+    rebinding: frozenset[str] = frozenset()
+    guards_roots: frozenset[str] = frozenset()
+
+    def has(self, table: str, name: str) -> bool:
+        return name in self.lists[table]
+
+    def starts(self, table: str, name: str) -> bool:
+        """Whether `name` starts with one of the prefixes of the table."""
+        return name.startswith(self.prefixes[table])
+
+    def profile(self, package: str) -> str:
+        """The runtime profile of a top-level package, torch where nothing else is said."""
+        return self.profiles.get(package, "torch")
+
+
+def _read(name: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    text = resources.files("gradguard.facts").joinpath(f"{name}.toml").read_text("utf-8")
+    return dict(tomllib.loads(text))
+
+
+def check_table(name: str, table: Mapping[str, Any]) -> None:
+    """Raise FactsError, naming the nearest right key, unless every key of a framework table is known."""
+    known = [*SCALARS, "guards", *LISTS]
+    for key, value in table.items():
+        if key not in known:
+            raise FactsError(_unknown(f"frameworks.{name}.{key}", key, known))
+        if key in SCALARS:
+            if not isinstance(value, SCALARS[key]):
+                raise FactsError(f"`frameworks.{name}.{key}` must be a {SCALARS[key].__name__}")
+        elif not isinstance(value, Mapping):
+            raise FactsError(f"`frameworks.{name}.{key}` must be a table")
+        elif key == "guards":
+            for guard, effect in value.items():
+                if effect not in EFFECTS:
+                    raise FactsError(f"`frameworks.{name}.guards.{guard}` must be one of {', '.join(EFFECTS)}")
+        else:
+            for inner, names in value.items():
+                if inner not in LISTS[key]:
+                    raise FactsError(_unknown(f"frameworks.{name}.{key}.{inner}", inner, LISTS[key]))
+                if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+                    raise FactsError(f"`frameworks.{name}.{key}.{inner}` must be a list of names")
+
+
+def _unknown(path: str, key: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, list(known), 1, 0.5)
+    return f"unknown key `{path}`" + (f", did you mean `{near[0]}`?" if near else "")
+
+
+def merge(tables: Iterable[Mapping[str, Any]]) -> Facts:
+    """One Facts of all tables, later ones adding to earlier ones."""
+    guards: dict[str, str] = {}
+    lists: dict[str, set[str]] = {f"{section}.{key}": set() for section, keys in LISTS.items() for key in keys}
+    packages: set[str] = set()
+    profiles: dict[str, str] = {}
+    rebinding: set[str] = set()
+    for table in tables:
+        guards.update(table.get("guards", {}))
+        names = table.get("packages", [])
+        packages.update(names)
+        profiles.update(dict.fromkeys(names, table.get("profile", "torch")))
+        if table.get("rebinds_in_place"):
+            rebinding.update(names)
+        for section, keys in LISTS.items():
+            for key in keys:
+                lists[f"{section}.{key}"].update(table.get(section, {}).get(key, ()))
+    frozen = {name: frozenset(values) for name, values in lists.items()}
+    roots = frozenset(guard.split(".", 1)[0] for guard in guards)
+    prefixes = {name: tuple(sorted(values)) for name, values in frozen.items()}
+    return Facts(guards, frozen, prefixes, frozenset(packages), profiles, frozenset(rebinding), roots)
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> tuple[dict[str, Any], ...]:
+    return tuple(_read(name) for name in BUILT_IN)
+
+
+def load(extra: Mapping[str, Any] | None = None) -> Facts:
+    """The built-in tables, and the user's own `[tool.gradguard.frameworks.NAME]` tables on top.
+
+    Raises FactsError for an unknown key.
+    """
+    extra = extra or {}
+    for name, table in extra.items():
+        if not isinstance(table, Mapping):
+            raise FactsError(f"`frameworks.{name}` must be a table")
+        check_table(name, table)
+    return merge((*_built_in(), *extra.values()))
