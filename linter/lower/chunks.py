@@ -1,0 +1,141 @@
+"""Cutting a file into its top-level statements with the cheap parser."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass
+
+from gradguard.lower.bindings import bound_names
+from gradguard.lower.depth import DepthGauge
+from gradguard.lower.newer import is_tame, may_be_newer
+from gradguard.lower.unreadable import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One top-level piece of a file: a statement, or several that share a row.
+
+    Rows count from 1 and include decorators. `kind` is function, class, import or other; `binds` are the
+    names that running the piece binds at module level, "*" standing for a star import.
+    """
+
+    index: int
+    first_row: int
+    last_row: int
+    kind: str
+    binds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The chunks of a file, and the indexes of those nested too deeply to be parsed into a tree."""
+
+    chunks: tuple[Chunk, ...]
+    too_deep: frozenset[int]
+
+
+@dataclass(slots=True)
+class Piece:
+    first_row: int
+    last_row: int
+    statements: list[ast.stmt]
+
+
+def parse(text: str) -> ast.Module:
+    """The `ast` tree of a text; raises `Unreadable` whatever is wrong with it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise Unreadable(error.lineno or 1, max(error.offset or 1, 1), reason_of(error)) from error
+    except UnicodeEncodeError as error:
+        row, column = locate(text, error.start)
+        raise Unreadable(row, column, "a surrogate character that stands alone") from error
+    except ValueError as error:
+        row, column = locate(text, max(text.find("\0"), 0))
+        raise Unreadable(row, column, str(error)) from error
+    except (RecursionError, MemoryError) as error:
+        raise Unreadable(1, 1, "nested too deeply") from error
+
+
+def reason_of(error: SyntaxError) -> str:
+    """What the parser objects to, in the tool's own style: lower case and without a full stop."""
+    reason = (error.msg or "invalid syntax").rstrip(".")
+    head = reason[:2]
+    return reason if head.isupper() else reason[:1].lower() + reason[1:]
+
+
+def locate(text: str, offset: int) -> tuple[int, int]:
+    """Row and column, from 1, of an offset into a text."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def cut(text: str, lines: list[str]) -> Cut:
+    """The top-level pieces of a Python text, in order; raises `Unreadable`."""
+    try:
+        tree = parse(text)
+    except Unreadable as error:
+        if isinstance(error.__cause__, SyntaxError) and may_be_newer(text) and is_tame(lines):
+            return cut_with_libcst(text, error)
+        raise
+    walrus = ":=" in text
+    gauge = DepthGauge(lines)
+    chunks = []
+    too_deep = set()
+    for index, piece in enumerate(pieces(tree.body, lines)):
+        names = dict.fromkeys(name for stmt in piece.statements for name in bound_names(stmt, walrus))
+        chunks.append(Chunk(index, piece.first_row, piece.last_row, kind_of(piece.statements), tuple(names)))
+        if any(gauge.is_too_deep(stmt) for stmt in piece.statements):
+            too_deep.add(index)
+    return Cut(tuple(chunks), frozenset(too_deep))
+
+
+def cut_with_libcst(text: str, refusal: Unreadable) -> Cut:
+    """The pieces of a text that only libcst can parse; raises `refusal` if it cannot either."""
+    from gradguard.lower.python.recut import stretches
+
+    try:
+        found = stretches(text)
+    except (Unreadable, RecursionError):
+        raise refusal from refusal.__cause__
+    return Cut(
+        tuple(
+            Chunk(index, piece.first_row, piece.last_row, piece.kind, piece.binds)
+            for index, piece in enumerate(found)
+        ),
+        frozenset(),
+    )
+
+
+def pieces(statements: list[ast.stmt], lines: list[str]) -> list[Piece]:
+    """Statements grouped so that no two groups share a row, nor a line continued by a backslash."""
+    found: list[Piece] = []
+    for statement in statements:
+        decorators = getattr(statement, "decorator_list", ())
+        first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+        last = statement.end_lineno or statement.lineno
+        while first > 1 and lines[first - 2].endswith("\\"):
+            first -= 1
+        while last < len(lines) and lines[last - 1].endswith("\\"):
+            last += 1
+        if found and first <= found[-1].last_row:
+            found[-1].last_row = max(last, found[-1].last_row)
+            found[-1].statements.append(statement)
+        else:
+            found.append(Piece(first, last, [statement]))
+    return found
+
+
+def kind_of(statements: list[ast.stmt]) -> str:
+    """The kind of the chunk that these statements make."""
+    if all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in statements):
+        return "import"
+    match statements:
+        case [ast.FunctionDef() | ast.AsyncFunctionDef()]:
+            return "function"
+        case [ast.ClassDef()]:
+            return "class"
+        case _:
+            return "other"

@@ -1,0 +1,1 @@
+"""Lowering of libcst trees; importing this package's modules imports libcst."""

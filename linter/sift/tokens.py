@@ -1,0 +1,161 @@
+"""Whether a text can hold a finding at all, told from its bytes.
+
+A file that does not pass is never parsed, so every form that some rule speaks of must pass; what passes in
+vain costs only time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+GUARDS = (
+    "no_grad",
+    "inference_mode",
+    "set_grad_enabled",
+    "enable_grad",
+    "grad_mode",
+    "no_autodiff",
+    "stop_gradient",
+)
+"""Words that switch recording off or on."""
+
+MISSPELT = (
+    "nograd",
+    "no_grads",
+    "nograds",
+    "no_gradient",
+    "no_gradients",
+    "disable_grad",
+    "inferencemode",
+    "set_grad_enable",
+    "enable_grads",
+    "require_grad",
+    "require_grads",
+    "requires_grads",
+    "requires_gradient",
+)
+"""Words that were meant to be a guard or a flag."""
+
+SINKS = (
+    (".backward", r"\.backward\s*\("),
+    ("_backward", r"_backward\b(?<=\bmanual_backward)"),
+    ("autograd", r"autograd\s*\.\s*grad\s*\("),
+    ("autograd", r"autograd\s+import\s[^\n]*\bgrad\b"),
+    (".update_params", r"\.update_params\s*\("),
+    ("loss_and_grads", r"loss_and_grads\b"),
+    ("differentiable_loss", r"differentiable_loss\b"),
+)
+"""What asks for a gradient. The cause may lie in another file or in an operator, so a sink stands alone."""
+
+FLAGS = (
+    (".requires_grad", r"\.requires_grad\s*=[^=]"),
+    (".requires_grad_", r"\.requires_grad_\b(?!\s*\()"),
+    ("requires_grad", r"""setattr\([^\n]*["']requires_grad\b"""),
+    ("requires_grad", r"(?:Variable|tensor|Parameter)\((?![\d\[\-])[^\n]*\brequires_grad\s*=\s*True"),
+)
+"""Flags that are set where nobody may read them, or on a value made from another."""
+
+SKIPS = (
+    (".grad", r"\.grad\s*(?:is\b|==|!=|and\b|or\b|:)"),
+    (".grad", r"\.grad\b(?<!autograd\.grad)(?<!func\.grad)(?!\s*=[^=])[^\0]{0,200}?\bis\s+(?:not\s+)?None"),
+    ("grad", r"""attr\([^\n)]*["']grad\b"""),
+)
+"""Tests for a missing gradient."""
+
+SUPPRESSIONS = (("GRD", r"GRD\d"), ("gradguard", r"gradguard\s*:"))
+"""Comments that silence a finding: one that silences nothing is itself reported."""
+
+TOGETHER = (
+    (("requires_grad", r"requires_grad\s*=\s*True"), ("_(", r"_\((?<=[a-z0-9]_\()(?<!__\()")),
+    ((".minimize", r"\.minimize\s*\("), ("paddle", r"paddle\b")),
+    (
+        ("def ", r"def (?:training_step|compute_loss)\b"),
+        (".", r"\.(?:detach|data|item|numpy|tensor)\b"),
+    ),
+)
+"""Pairs that say something only when both are there: a leaf and a write in place, a trainer's hook and a cut."""
+
+RUST_CRATES = ("tenferro", "tch", "candle", "burn")
+RUST_WORDS = ("backward", "no_grad", "grad")
+
+Clue = tuple[str, str]
+"""A substring to look for first, which is cheap, and the pattern that decides."""
+
+
+def sift(data: bytes, extra: Iterable[str] = ()) -> bool:
+    """Whether a Python file or notebook, as its bytes, can hold a finding.
+
+    `extra` are further words that pass a file: guards and sinks that the user's settings name, and names
+    that guards are bound to (`aliases`).
+    """
+    return sift_text(data.decode("latin-1"), extra)
+
+
+def sift_text(text: str, extra: Iterable[str] = ()) -> bool:
+    """Whether a piece of Python text can hold a finding of its own; `extra` as for `sift`."""
+    return (
+        any(_holds(text, clue) for clue in _without_grad())
+        or ("grad" in text and any(_holds(text, clue) for clue in _with_grad()))
+        or any(_holds(text, first) and _holds(text, second) for first, second in TOGETHER)
+        or any(_holds(text, _word(word)) for word in extra)
+    )
+
+
+def sift_rust(data: bytes) -> bool:
+    """Whether a Rust file can hold a finding: it names a crate that differentiates, and a gradient."""
+    text = data.decode("latin-1")
+    return any(word in text for word in RUST_WORDS) and any(_holds(text, crate) for crate in _crates())
+
+
+def aliases(text: str) -> frozenset[str]:
+    """Names that imports and assignments in `text` bind to a guard, or to what asks for a gradient."""
+    return frozenset(name for match in _bindings().finditer(text) for name in match.groups() if name)
+
+
+def _holds(text: str, clue: Clue) -> bool:
+    needle, pattern = clue
+    return needle in text and _compiled(pattern).search(text) is not None
+
+
+def _word(word: str) -> Clue:
+    """The word, not as a part of a longer one; a pattern that starts with a literal is searched fast."""
+    literal = re.escape(word)
+    return word, rf"{literal}(?!\w)(?<!\w{literal})"
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@lru_cache(maxsize=1)
+def _alone() -> tuple[Clue, ...]:
+    return (*map(_word, (*GUARDS, *MISSPELT)), *SINKS, *FLAGS, *SKIPS, *SUPPRESSIONS)
+
+
+@lru_cache(maxsize=1)
+def _with_grad() -> tuple[Clue, ...]:
+    return tuple(clue for clue in _alone() if "grad" in clue[0])
+
+
+@lru_cache(maxsize=1)
+def _without_grad() -> tuple[Clue, ...]:
+    return tuple(clue for clue in _alone() if "grad" not in clue[0])
+
+
+@lru_cache(maxsize=1)
+def _crates() -> tuple[Clue, ...]:
+    return tuple((crate, rf"{crate}(?:_\w+)?\b(?<!\w{crate})") for crate in RUST_CRATES)
+
+
+@lru_cache(maxsize=1)
+def _bindings() -> re.Pattern[str]:
+    guards = "|".join((*GUARDS, *MISSPELT))
+    return re.compile(
+        rf"\b(?:{guards}|autograd|grad|backward)\s+as\s+(\w+)"
+        rf"|^[ \t]*(\w+)\s*=\s*(?:\w+\s*\.\s*)*(?:{guards}|autograd\.grad)\b(?!\s*\.)(?!\(\w+\s*,)"
+        r"|\bautograd\s+import\s[^\n]*\b(grad|backward)\b",
+        re.MULTILINE,
+    )
