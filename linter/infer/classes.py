@@ -1,0 +1,399 @@
+"""Classes and their objects, modules and optimizers among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradguard.infer.describe import last_name
+from gradguard.infer.frames import Frame
+from gradguard.infer.joins import merge
+from gradguard.infer.sites import Site
+from gradguard.infer.state import State
+from gradguard.infer.tensors import Operation, operate
+from gradguard.infer.values import (
+    NONE,
+    Bound,
+    Closure,
+    Dict,
+    Instance,
+    Klass,
+    Known,
+    List,
+    Literal,
+    Super,
+    Tensor,
+    Track,
+    Tuple,
+    Unknown,
+)
+from gradguard.ir import nodes as ir
+
+MODULE_METHODS = frozenset(
+    "parameters named_parameters modules named_modules children named_children train eval to cuda cpu half float double "
+    "bfloat16 requires_grad_ state_dict load_state_dict zero_grad register_buffer register_parameter add_module apply "
+    "register_forward_hook register_forward_pre_hook register_full_backward_hook register_backward_hook share_memory "
+    "type get_submodule get_parameter buffers named_buffers extend append compile __call__".split()
+)
+_CONTAINER_BASES = ("builtins.list", "builtins.dict", "builtins.tuple", "collections.deque", "builtins.set")
+
+
+def lineage(klass: Any, depth: int = 0) -> list[Any]:
+    """The class and its bases, nearest first (depth first, left to right)."""
+    found = [klass]
+    if isinstance(klass, Klass) and depth < 8:
+        for base in klass.bases:
+            for one in lineage(base, depth + 1):
+                if one in found:
+                    found.remove(one)
+                found.append(one)
+    return found
+
+
+def outside_bases(klass: Any) -> list[str]:
+    return [one.path for one in lineage(klass) if isinstance(one, Known)]
+
+
+def is_module(frame: Frame, instance: Any) -> bool:
+    """Whether an object is a neural network module."""
+    if not isinstance(instance, Instance):
+        return False
+    facts = frame.run.facts
+    for path in outside_bases(instance.klass):
+        last = path.rsplit(".", 1)[-1]
+        if facts.has("modules.base", path) or (facts.starts("modules.prefixes", path) and last[:1].isupper()):
+            return True
+    return False
+
+
+def is_optimizer(frame: Frame, klass: Any) -> bool:
+    """Whether a class is one of the framework's optimizers or derives from their base class."""
+    facts = frame.run.facts
+    return any(
+        facts.has("optimizers.bases", path) or facts.starts("optimizers.prefixes", path)
+        for path in outside_bases(klass)
+    )
+
+
+def member(frame: Frame, state: State, klass: Any, name: str, after: Any = None) -> Any:
+    """A class attribute along the lineage (behind `after` for super), None where there is none."""
+    line = lineage(klass)
+    if after is not None and after in line:
+        line = line[line.index(after) + 1 :]
+    for one in line:
+        if isinstance(one, Klass):
+            value = state.read(one.id, name)
+            if value is not None:
+                return state.resolve(value)
+    return None
+
+
+def bind(frame: Frame, state: State, owner: Any, klass: Any, value: Any, site: Site) -> Any:
+    """A class attribute as seen from an object."""
+    if not isinstance(value, Closure):
+        return value
+    match value.kind:
+        case "static":
+            return value
+        case "class":
+            return Bound(klass, value)
+        case "property":
+            from gradguard.infer import calls
+
+            return calls.enter(frame, state, value, [owner], {}, site)
+        case "function":
+            return Bound(owner, value)
+        case _:
+            return value
+
+
+def instance_attribute(frame: Frame, state: State, base: Instance, name: str, expr: ir.Attr) -> Any:
+    """`object.name`: a field, a method, a property, or something the outside base has."""
+    value = state.read(base.id, name)
+    if value is not None:
+        return value
+    found = member(frame, state, base.klass, name)
+    if found is not None:
+        return bind(frame, state, base, base.klass, found, frame.site(expr.at))
+    if name == "__class__":
+        return base.klass
+    if is_module(frame, base):
+        if name in MODULE_METHODS:
+            return Bound(base, name)
+        if name in ("weight", "bias") and isinstance(base.klass, Known):
+            return module_parameter(frame, state, base, name)
+    if isinstance(base.klass, Known) or _has_container(base):
+        return Bound(base, name)
+    if is_optimizer(frame, base.klass) and name in ("zero_grad", "state_dict", "step", "add_param_group"):
+        return Bound(base, name)
+    fallback = member(frame, state, base.klass, "__getattr__")
+    hint = name
+    value = Unknown(frame.run.fresh(), hint)
+    if fallback is None or isinstance(fallback, Closure):
+        state.write(base.id, name, value)
+    return value
+
+
+def module_parameter(frame: Frame, state: State, base: Instance, name: str) -> Any:
+    trainable = state.read(base.id, "#trainable")
+    frozen = isinstance(trainable, Literal) and trainable.value is False
+    leaf = Tensor(Track.DATA if frozen else Track.LEAF, frame.run.fresh())
+    frame.run.owners[leaf.origin] = base
+    state.write(base.id, name, leaf)
+    return leaf
+
+
+def _has_container(base: Instance) -> bool:
+    return any(path in _CONTAINER_BASES for path in outside_bases(base.klass))
+
+
+def super_attribute(frame: Frame, state: State, base: Super, name: str) -> Any:
+    owner = base.owner
+    klass = owner.klass if isinstance(owner, Instance) else owner
+    found = member(frame, state, klass, name, base.klass)
+    if found is not None and isinstance(found, Closure):
+        return Bound(owner, found) if found.kind in ("function", "class") else found
+    if found is not None:
+        return found
+    return Bound(owner, f"super.{name}")
+
+
+def attribute_written(frame: Frame, state: State, base: Instance, name: str, value: Any) -> None:
+    """What else happens when a field is set."""
+    return None
+
+
+def submodules(state: State, module: Instance) -> list[Instance]:
+    """The modules held by a module's fields, lists and dicts."""
+    found: list[Instance] = []
+
+    def gather(value: Any, depth: int) -> None:
+        value = state.resolve(value)
+        match value:
+            case Instance():
+                found.append(value)
+            case Tuple(items=items) if depth < 3:
+                for item in items:
+                    gather(item, depth + 1)
+            case List(id=identity) | Dict(id=identity) if depth < 3:
+                for field in list(state.fields(identity).values()):
+                    gather(field, depth + 1)
+            case _:
+                return
+
+    for key, field in list(state.fields(module.id).items()):
+        if not (isinstance(key, str) and key.startswith("#")):
+            gather(field, 0)
+    return found
+
+
+def instantiate(
+    frame: Frame, state: State, klass: Klass, args: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
+    """`Klass(...)`."""
+    from gradguard.infer import calls
+
+    identity = frame.run.fresh()
+    instance = Instance(identity, klass, tuple(args))
+    state.allocate(identity)
+    construct_outside(frame, state, instance, args, keywords)
+    init = member(frame, state, klass, "__init__")
+    if isinstance(init, Closure):
+        calls.enter(frame, state, init, [instance, *args], keywords, site)
+        return instance
+    fields = dataclass_fields(state, klass)
+    for name, value in zip(fields, args, strict=False):
+        state.write(identity, name, value)
+    for name, value in keywords.items():
+        state.write(identity, name, value)
+    return instance
+
+
+def dataclass_fields(state: State, klass: Klass) -> list[str]:
+    return [key for key in state.fields(klass.id) if isinstance(key, str) and not key.startswith(("_", "#"))]
+
+
+def construct_outside(
+    frame: Frame, state: State, instance: Instance, args: list[Any], keywords: dict[str, Any]
+) -> None:
+    """What the constructor of an outside base leaves in the object."""
+    facts = frame.run.facts
+    paths = outside_bases(instance.klass)
+    if any(path in _CONTAINER_BASES for path in paths) and isinstance(instance.klass, Klass):
+        state.write(instance.id, "items", Tuple(()))
+    if any(facts.has("modules.containers", path) for path in paths):
+        fill_container(frame, state, instance, args)
+
+
+def fill_container(frame: Frame, state: State, instance: Instance, args: list[Any]) -> None:
+    """The children of a Sequential, ModuleList or ModuleDict."""
+    from gradguard.infer import iteration
+
+    path = outside_bases(instance.klass)[0]
+    if path.endswith("Dict"):
+        source = state.resolve(args[0]) if args else None
+        if isinstance(source, Dict):
+            for key, value in state.fields(source.id).items():
+                state.write(instance.id, key, value)
+        return
+    items: list[Any] | None = list(args)
+    if path.endswith("List") or (len(args) == 1 and not isinstance(state.resolve(args[0]), Instance)):
+        items = iteration.known_items(frame, state, args[0]) if args else []
+        if items is None:
+            state.write(instance.id, "rest", iteration.element(frame, state, args[0], ir.NOWHERE))
+            items = []
+    state.write(instance.id, "items", Tuple(tuple(items)))
+
+
+def instance_item(frame: Frame, state: State, base: Instance, index: Any, expr: ir.Item) -> Any:
+    from gradguard.infer import calls
+    from gradguard.infer.objects import _from_dict, _from_items
+
+    items = state.read(base.id, "items")
+    if items is not None:
+        return _from_items(frame, state, items.items, state.read(base.id, "rest"), index, base)
+    getter = member(frame, state, base.klass, "__getitem__")
+    if isinstance(getter, Closure):
+        return calls.enter(frame, state, getter, [base, index], {}, frame.site(expr.at))
+    if isinstance(index, Literal):
+        found = state.read(base.id, ("key", index.value))
+        if found is not None:
+            return found
+    if any(isinstance(key, tuple) for key in state.fields(base.id)):
+        return _from_dict(frame, state, base.id, index)
+    return frame.run.unknown(last_name(expr.base))
+
+
+def set_instance_item(frame: Frame, state: State, base: Instance, index: Any, value: Any) -> None:
+    items = state.read(base.id, "items")
+    if items is not None and isinstance(index, Literal) and isinstance(index.value, int):
+        changed = list(items.items)
+        if -len(changed) <= index.value < len(changed):
+            changed[index.value] = value
+            state.write(base.id, "items", Tuple(tuple(changed)))
+            return
+    if isinstance(index, Literal):
+        state.write(base.id, ("key", index.value), value)
+
+
+def iterated(frame: Frame, state: State, base: Instance, at: int) -> Any:
+    """An element of iterating over an object."""
+    from gradguard.infer import calls, iteration
+
+    getter = member(frame, state, base.klass, "__iter__")
+    if isinstance(getter, Closure):
+        result = calls.enter(frame, state, getter, [base], {}, frame.site(at))
+        if result is not base and not (isinstance(result, Instance) and result.id == base.id):
+            return iteration.element(frame, state, result, at)
+        step = member(frame, state, base.klass, "__next__")
+        if isinstance(step, Closure):
+            return calls.enter(frame, state, step, [base], {}, frame.site(at))
+        return frame.run.unknown()
+    getter = member(frame, state, base.klass, "__getitem__")
+    if isinstance(getter, Closure):
+        return calls.enter(frame, state, getter, [base, frame.run.unknown("i", "number")], {}, frame.site(at))
+    values = [v for k, v in state.fields(base.id).items() if isinstance(k, tuple)]
+    if values:
+        joined = values[0]
+        for value in values[1:]:
+            joined = merge(joined, value)
+        return joined
+    path = base.klass.path if isinstance(base.klass, Known) else ""
+    return iteration._unknown_element(frame, path.rsplit(".", 1)[-1], "")
+
+
+def call_module(
+    frame: Frame, state: State, module: Instance, args: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
+    """`module(...)`: its forward, then its hooks."""
+    from gradguard.infer import calls
+
+    result = state.resolve(_forward(frame, state, module, args, keywords, site))
+    hooks = state.read(module.id, "#hooks")
+    for hook in hooks.items if hooks is not None else ():
+        replaced = calls.apply(frame, state, hook, [module, Tuple(tuple(args)), result], site)
+        result = state.resolve(result)
+        if isinstance(replaced, Tensor) and not isinstance(result, Unknown):
+            result = replaced
+    return result
+
+
+def _forward(
+    frame: Frame, state: State, module: Instance, args: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
+    from gradguard.infer import calls
+
+    own = state.read(module.id, "forward")
+    if own is not None:
+        return calls.apply(frame, state, own, args, site, keywords)
+    found = member(frame, state, module.klass, "forward")
+    if isinstance(found, Closure):
+        return calls.enter(frame, state, found, [module, *args], keywords, site)
+    return outside_forward(frame, state, module, args, keywords, site)
+
+
+def outside_forward(
+    frame: Frame, state: State, module: Instance, args: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
+    """The forward of one of the framework's own modules."""
+    facts = frame.run.facts
+    paths = outside_bases(module.klass)
+    path = next((p for p in paths if facts.starts("modules.prefixes", p)), paths[0] if paths else "")
+    last = path.rsplit(".", 1)[-1]
+    operands = [*args, *keywords.values()]
+    if facts.has("modules.containers", path):
+        return _sequential(frame, state, module, args, site)
+    if facts.has("modules.parameter_free", last):
+        return operate(frame, state, site, operands, Operation(last, lossy=last.endswith("Loss")))
+    if facts.has("modules.base", path):
+        return calls_unknown(frame, state, args, site)
+    return parametrised(frame, state, module, operands, site, last)
+
+
+def calls_unknown(frame: Frame, state: State, args: list[Any], site: Site) -> Any:
+    from gradguard.infer import calls
+
+    return calls.unknown_call(frame, state, frame.run.unknown("forward", "model"), args, {}, site, "forward")
+
+
+def parametrised(
+    frame: Frame, state: State, module: Instance, operands: list[Any], site: Site, name: str
+) -> Any:
+    trainable = state.read(module.id, "#trainable")
+    extra: list[Any] = []
+    if trainable is None or (isinstance(trainable, Literal) and trainable.value):
+        extra = [Tensor(Track.LEAF, frame.run.fresh())]
+        if state.mode.records is not False:
+            frame.run.tracked_made += 1
+        note_forward(frame, state, module, site)
+    elif not isinstance(trainable, Literal):
+        extra = [Unknown(frame.run.fresh(), name)]
+    weights = state.read(module.id, "weight")
+    made = state.read(module.id, "#inference")
+    if made is not None and state.mode.records:
+        pass
+    if isinstance(weights, Tensor) and extra and isinstance(extra[0], Tensor):
+        extra = [state.resolve(weights)]
+    tensors = [o for o in operands if isinstance(state.resolve(o), Tensor)]
+    known = tensors or not operands
+    operation = Operation(name, saves=True)
+    if not known and not extra:
+        return frame.run.unknown(name)
+    return operate(frame, state, site, [*operands, *extra], operation)
+
+
+def note_forward(frame: Frame, state: State, module: Instance, site: Site) -> None:
+    """Remember under which modes a trainable module ran."""
+    frame.run.module_calls.setdefault(module.id, []).append((state.mode, site, frame))
+
+
+def _sequential(frame: Frame, state: State, module: Instance, args: list[Any], site: Site) -> Any:
+    from gradguard.infer import calls
+
+    items = state.read(module.id, "items")
+    rest = state.read(module.id, "rest")
+    if items is None or (rest is not None and not items.items):
+        return parametrised(frame, state, module, args, site, "Sequential")
+    value = args[0] if args else NONE
+    for item in items.items:
+        value = calls.apply(frame, state, state.resolve(item), [value], site)
+    return value

@@ -1,0 +1,143 @@
+"""Joining what two paths know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from gradguard.infer.modes import Mode, When
+from gradguard.infer.state import Fields, State
+from gradguard.infer.values import Alternatives, Dict, List, Literal, Tensor, Track, Tuple, Unknown
+
+_DEPTH = 3
+_ids = count(1_000_000_000)
+
+
+def distinguishing(a: State, b: State) -> tuple[str, bool] | None:
+    """A fact that holds on one path and not on the other: (key, its truth on the first)."""
+    for key, truth in reversed(a.facts.items()):
+        if b.facts.get(key) is (not truth):
+            return key, truth
+    return None
+
+
+def join(a: State | None, b: State | None) -> State | None:
+    """One state that covers both; a None path does not arrive."""
+    if a is None or b is None:
+        return a or b
+    key = distinguishing(a, b)
+    heap = dict(a.heap)
+    for identity, fields in b.heap.items():
+        mine = heap.get(identity)
+        if mine is None:
+            heap[identity] = fields
+        elif mine is not fields:
+            heap[identity] = _join_fields(mine, fields, key)
+    facts = {name: truth for name, truth in a.facts.items() if b.facts.get(name) is truth}
+    changed = dict(a.changed)
+    for origin, tensor in b.changed.items():
+        if origin in changed and changed[origin] is not tensor:
+            changed[origin] = _join_changed(changed[origin], tensor, key)
+        elif origin not in changed:
+            changed[origin] = tensor
+    joined = State(heap, facts, join_modes(a.mode, b.mode, key), changed)
+    joined.owned = set()
+    return joined
+
+
+def _join_changed(a: Tensor, b: Tensor, key: tuple[str, bool] | None) -> Tensor:
+    merged = merge(a, b)
+    if isinstance(merged, Tensor):
+        return replace(merged, origin=a.origin)
+    return replace(a, track=Track.CONDITIONAL, when=When(f"never{next(_ids)}"), opaque=True)
+
+
+def _join_fields(a: Fields, b: Fields, key: tuple[str, bool] | None) -> Fields:
+    out = dict(a)
+    for name, value in b.items():
+        mine = out.get(name)
+        if mine is None:
+            out[name] = value
+        elif mine is not value and mine != value:
+            out[name] = either(mine, value, key)
+    return out
+
+
+def join_modes(a: Mode, b: Mode, key: tuple[str, bool] | None) -> Mode:
+    if a == b or (a.grad == b.grad and a.inference == b.inference):
+        return a
+    off = a if a.records is False else b
+    if key is None:
+        return Mode(None, False, off.guard)
+    return Mode(None, False, off.guard, When(key[0], key[1] if off is b else not key[1]))
+
+
+def either(a: Any, b: Any, key: tuple[str, bool] | None) -> Any:
+    """A value that is `a` on the first path and `b` on the second."""
+    if a == b:
+        return a
+    if key is None or _depth(a) + _depth(b) >= _DEPTH:
+        return merge(a, b)
+    name, truth = key
+    return Alternatives(name, a, b) if truth else Alternatives(name, b, a)
+
+
+def _depth(value: Any) -> int:
+    return 1 + max(_depth(value.then), _depth(value.other)) if isinstance(value, Alternatives) else 0
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """The values an alternative can be."""
+    if isinstance(value, Alternatives):
+        return leaves_of(value.then) + leaves_of(value.other)
+    return [value]
+
+
+def merge(a: Any, b: Any) -> Any:
+    """One value without a condition that covers both."""
+    if a == b:
+        return a
+    if isinstance(a, Alternatives) or isinstance(b, Alternatives):
+        merged, *others = leaves_of(a) + leaves_of(b)
+        for other in others:
+            merged = merge(merged, other)
+        return merged
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return _merge_tensors(a, b)
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        return Tuple(tuple(merge(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    return Unknown(next(_ids))
+
+
+_UNSURE = (Track.UNTRACKED, Track.DATA)
+
+
+def _merge_tensors(a: Tensor, b: Tensor) -> Any:
+    if a.track is b.track:
+        first = a if a.cause is not None else b
+        return replace(
+            first,
+            assumed=tuple(dict.fromkeys(a.assumed + b.assumed)),
+            terms=a.terms if a.terms == b.terms else (),
+            inference=a.inference if b.inference else None,
+            would=a.would and b.would,
+            rebound=a.rebound or b.rebound,
+            number=a.number and b.number,
+            opaque=a.opaque or b.opaque,
+        )
+    tracks = {a.track, b.track}
+    if tracks <= {Track.TRACKED, Track.LEAF}:
+        return replace(a, track=Track.TRACKED, terms=(), inference=None)
+    return Unknown(next(_ids))
+
+
+def overlay(before: Any, after: Any) -> Any:
+    """The value after a loop that may have run: `after`, unless the loop may have kept a tensor from before."""
+    match before:
+        case Tensor():
+            return merge(before, after)
+        case None | Literal() | List() | Dict():
+            return after
+        case _:
+            return merge(before, after)

@@ -1,0 +1,312 @@
+"""Where a run starts: a file's top level, and each function that nothing else has run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gradguard.facts.tables import Facts
+from gradguard.infer import calls, classes
+from gradguard.infer.events import Event, UntrackedReturned
+from gradguard.infer.frames import Frame
+from gradguard.infer.iteration import known_items
+from gradguard.infer.modes import ON, GuardSite, Mode
+from gradguard.infer.program import Program
+from gradguard.infer.run import STEPS, Ended, Exhausted, Run
+from gradguard.infer.sites import Site
+from gradguard.infer.state import State
+from gradguard.infer.values import (
+    Bound,
+    Closure,
+    Dict,
+    Instance,
+    Klass,
+    Lazy,
+    Literal,
+    Tensor,
+    Track,
+    Tuple,
+    Unknown,
+)
+from gradguard.ir import nodes as ir
+from gradguard.ir.walk import walk
+from gradguard.lower.module import Unreadable
+
+LONG_CHUNK = 300
+SINKS = frozenset("backward grad requires_grad requires_grad_ manual_backward update_params register_hook minimize".split())
+MODES = frozenset("no_grad inference_mode set_grad_enabled enable_grad".split())
+
+
+def run_file(program: Program, facts: Facts, key: str) -> list[Event]:
+    """All events of one file of the program."""
+    run = Run(program, facts)
+    state = State()
+    base = Frame(run, key, (), "<module>", ON)
+    scope = program.scope_of(base, state, key)
+    state.write(scope, "__name__", Literal("__main__"))
+    top = program.module_frame(base, state, key)
+    run.imported.add(key)
+    ended = _run_top_level(top, state, key)
+    mode = _entry_mode(run, state, ended)
+    _bind_suspects(top, state, key)
+    _run_functions(top, state, key, mode)
+    return run.events
+
+
+def _run_top_level(top: Frame, state: State, key: str) -> bool:
+    """Execute the file's top-level statements in order; whether the end is reached."""
+    lowered = top.run.program.modules[key]
+    top.run.steps = 3 * STEPS
+    for chunk in lowered.chunks:
+        if chunk.kind in ("function", "class"):
+            continue
+        if chunk.last_row - chunk.first_row > LONG_CHUNK and not _is_suspect(lowered.text(chunk.index)):
+            continue
+        try:
+            top.run.program.run_chunk(top, state, key, chunk.index)
+        except (Ended, Exhausted, RecursionError):
+            return False
+        _run_pending(top)
+        top.run.steps = max(top.run.steps, STEPS)
+    return True
+
+
+def _entry_mode(run: Run, state: State, ended: bool) -> Mode:
+    """The mode in which the file's functions are called, as far as its own top level decides it."""
+    mode = state.mode
+    if ended and mode.records is False and mode.guard is not None and mode.guard.form == "call":
+        run.leaks.setdefault(mode.guard.site, ("the module", mode.guard))
+        return mode
+    return ON
+
+
+def _is_suspect(text: str) -> bool:
+    from gradguard.sift.tokens import sift_text
+
+    return sift_text(text)
+
+
+def _bind_suspects(top: Frame, state: State, key: str) -> None:
+    lowered = top.run.program.modules[key]
+    state.mode = ON
+    for chunk in lowered.chunks:
+        if chunk.kind in ("function", "class") and _is_suspect(lowered.text(chunk.index)):
+            name = chunk.binds[-1] if chunk.binds else ""
+            if state.read(top.scopes[0], name) is None or Site(key, chunk.index * ir.CHUNK) not in top.run.covered:
+                try:
+                    top.run.program.run_chunk(top, state, key, chunk.index)
+                except (Ended, Exhausted, RecursionError):
+                    continue
+
+
+def _run_functions(top: Frame, state: State, key: str, mode: Mode) -> None:
+    lowered = top.run.program.modules[key]
+    for chunk in lowered.chunks:
+        if chunk.kind not in ("function", "class") or not _is_suspect(lowered.text(chunk.index)):
+            continue
+        try:
+            body = lowered.body(chunk.index)
+        except Unreadable:
+            continue
+        for statement in body:
+            match statement:
+                case ir.FunctionDef(function=function):
+                    value = state.resolve(state.read(top.scopes[0], function.name))
+                    closure = _closure_of(value, function, key, top)
+                    _run_root(top, state, closure, None, mode)
+                case ir.ClassDef():
+                    _run_class(top, state, statement, mode)
+
+
+def _closure_of(value: Any, function: ir.Function, key: str, top: Frame) -> Closure:
+    if isinstance(value, Closure) and value.function is function:
+        return value
+    return Closure(function, key, top.scopes)
+
+
+def _run_class(top: Frame, state: State, statement: ir.ClassDef, mode: Mode) -> None:
+    klass = next((k for k, _ in reversed(top.run.classes) if k.site == Site(top.module, statement.at)), None)
+    if klass is None:
+        return
+    methods = [s.function for s in statement.body if isinstance(s, ir.FunctionDef)]
+    wanted = [m for m in methods if is_interesting(m) and not is_covered(top.run, top.module, m)]
+    if not wanted:
+        for inner in statement.body:
+            if isinstance(inner, ir.ClassDef):
+                _run_class(top, state, inner, mode)
+        return
+    start = state.fork()
+    instance = _instance(top, start, klass)
+    for method in wanted:
+        found = start.resolve(start.read(klass.id, method.name))
+        if isinstance(found, Closure) and found.function is method:
+            closure = found
+        else:
+            closure = Closure(method, top.module, top.scopes, owner=klass)
+        _run_root(top, start, closure, instance, _method_mode(top, klass, method.name, mode))
+    for inner in statement.body:
+        if isinstance(inner, ir.ClassDef):
+            _run_class(top, state, inner, mode)
+
+
+def _method_mode(top: Frame, klass: Klass, name: str, mode: Mode) -> Mode:
+    """The mode in which a trainer calls the hook `name`."""
+    facts = top.run.facts
+    bases = [path.rsplit(".", 1)[-1] for path in classes.outside_bases(klass)]
+    if any(base in facts.lists["hooks.trainer_bases"] for base in bases) and facts.has("hooks.off", name):
+        site = Site(top.module, ir.NOWHERE)
+        return Mode(False, False, GuardSite(f"the trainer's {name}", "hook", site, 0))
+    return mode
+
+
+def _instance(top: Frame, state: State, klass: Klass) -> Instance:
+    """An object of a class as its constructor leaves it, with unknown arguments."""
+    identity = top.run.fresh()
+    instance = Instance(identity, klass)
+    state.allocate(identity)
+    classes.construct_outside(top, state, instance, [], {})
+    init = classes.member(top, state, klass, "__init__")
+    if isinstance(init, Closure):
+        top.run.steps = STEPS
+        try:
+            keywords = _unknown_arguments(top, state, init.function, skip=1)
+            calls.enter(top, state, init, [instance], keywords, Site(top.module, init.function.at))
+        except (Ended, Exhausted, RecursionError):
+            pass
+        state.mode = ON
+    return instance
+
+
+def is_interesting(function: ir.Function) -> bool:
+    """Whether a function holds a guard, a switch or a place that asks for a gradient."""
+    for node in walk(function.body):
+        match node:
+            case ir.Attr(name=name) if name in SINKS or name in MODES or name.endswith("grad"):
+                return True
+            case ir.Name(id=name) if name in MODES or name in ("grad", "backward") or "grad" in name:
+                return True
+            case ir.Arg(name="requires_grad") | ir.Yield() | ir.Await():
+                return True
+    return bool(function.decorators)
+
+
+def is_covered(run: Run, module: str, function: ir.Function) -> bool:
+    """Whether every statement of a function was executed."""
+    if Site(module, function.at) not in run.covered:
+        return False
+    for node in walk(function.body, into_functions=False):
+        if isinstance(node, ir.Evaluate | ir.Assign | ir.Return | ir.For | ir.With | ir.Update):
+            if Site(module, node.at) not in run.covered and not isinstance(getattr(node, "value", None), ir.Const):
+                return False
+    return True
+
+
+def _unknown_arguments(top: Frame, state: State, function: ir.Function, skip: int) -> dict[str, Any]:
+    facts = top.run.facts
+    keywords: dict[str, Any] = {}
+    for param in function.params[skip:]:
+        if param.kind in ("*", "**"):
+            continue
+        name = param.name
+        if facts.has("assume.data", name.lower()) and param.default is None:
+            note = f"`{name}` is data"
+            keywords[name] = Tensor(Track.DATA, top.run.fresh(), opaque=True, assumed=(note,))
+        else:
+            keywords[name] = Unknown(top.run.fresh(), name)
+    return keywords
+
+
+def _run_root(top: Frame, base: State, closure: Closure, instance: Instance | None, mode: Mode) -> None:
+    """Run one function on its own, with unknown arguments, unless it has been run to the last statement."""
+    run = top.run
+    function = closure.function
+    if not is_interesting(function) or is_covered(run, closure.module, function):
+        return
+    if isinstance(closure.owner, Klass) and _is_autograd_function(closure.owner):
+        return
+    state = base.fork()
+    state.mode = mode
+    run.steps = STEPS
+    skip = 1 if closure.owner is not None and closure.kind != "static" else 0
+    first: list[Any] = []
+    if skip:
+        first = [instance if closure.kind != "class" else closure.owner]
+        if instance is None:
+            first = [run.unknown("self")]
+    keywords = _unknown_arguments(top, state, function, skip)
+    site = Site(closure.module, function.at)
+    frame = Frame(run, closure.module, top.scopes, "<root>", mode)
+    try:
+        value = calls.enter(frame, state, replace(closure), first, keywords, site)
+        value = _consume(frame, state, value)
+        _note_returned(frame, state, closure, value, site)
+    except (Ended, Exhausted, RecursionError):
+        pass
+    _run_pending(top)
+    run.stack.clear()
+
+
+def _is_autograd_function(klass: Klass) -> bool:
+    return any(path.endswith("autograd.Function") or path == "torch.autograd.Function" for path in classes.outside_bases(klass))
+
+
+def _consume(frame: Frame, state: State, value: Any) -> Any:
+    """Run the body of a generator or coroutine that a root call only made."""
+    from gradguard.infer.iteration import finish_coroutine
+
+    if not isinstance(value, Lazy):
+        return value
+    if value.kind == "coroutine":
+        return finish_coroutine(frame, state, value)
+    if value.kind in ("generator", "manager"):
+        return calls.run_generator(frame, state, replace(value, kind="generator"))
+    return value
+
+
+def _note_returned(frame: Frame, state: State, closure: Closure, value: Any, site: Site) -> None:
+    """A hook whose result a trainer differentiates."""
+    facts = frame.run.facts
+    if not isinstance(closure.owner, Klass) or not facts.has("hooks.differentiated", closure.function.name):
+        return
+    bases = [path.rsplit(".", 1)[-1] for path in classes.outside_bases(closure.owner)]
+    if not any(base in facts.lists["hooks.trainer_bases"] for base in bases):
+        return
+    value = state.resolve(value)
+    if isinstance(value, Dict):
+        value = state.resolve(state.read(value.id, ("key", "loss")))
+    if isinstance(value, Tensor) and value.track is Track.UNTRACKED and value.cause is not None:
+        frame.run.emit(UntrackedReturned(value, closure.function.name, site))
+
+
+def _run_pending(top: Frame) -> None:
+    """Run the functions that were handed to something unknown."""
+    run = top.run
+    rounds = 0
+    while run.pending and rounds < 40:
+        rounds += 1
+        closure, state = run.pending.pop(0)
+        if is_covered(run, closure.module, closure.function) or not is_interesting(closure.function):
+            continue
+        owner = closure.owner
+        if isinstance(owner, Bound):
+            closure = replace(closure, owner=owner.owner.klass if isinstance(owner.owner, Instance) else None)
+            _run_pending_one(top, state, closure, [owner.owner])
+        else:
+            _run_pending_one(top, state, closure, [])
+
+
+def _run_pending_one(top: Frame, state: State, closure: Closure, first: list[Any]) -> None:
+    run = top.run
+    saved, run.steps = run.steps, STEPS
+    state.mode = ON
+    frame = Frame(run, closure.module, top.scopes, "<root>", ON)
+    keywords = _unknown_arguments(top, state, closure.function, len(first))
+    try:
+        value = calls.enter(frame, state, closure, first, keywords, Site(closure.module, closure.function.at))
+        _consume(frame, state, value)
+    except (Ended, Exhausted, RecursionError):
+        pass
+    run.steps = saved
+
+
+__all__ = ["Tuple", "known_items", "run_file"]

@@ -1,0 +1,76 @@
+"""One run of the interpreter over a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from gradguard.facts.tables import Facts
+from gradguard.infer.events import Event
+from gradguard.infer.modes import GuardSite, Mode, When
+from gradguard.infer.sites import Site
+from gradguard.infer.values import Closure, Unknown
+
+if TYPE_CHECKING:
+    from gradguard.infer.program import Program
+    from gradguard.infer.state import State
+
+STEPS = 60_000
+CALL_DEPTH = 14
+RECURSION = 2
+
+
+class Exhausted(Exception):
+    """The budget of a root is used up."""
+
+
+class Ended(Exception):
+    """The path being evaluated does not go on (a call that never returns)."""
+
+
+@dataclass(slots=True)
+class Run:
+    """Shared by all frames: the program, the facts, what was seen so far."""
+
+    program: Program
+    facts: Facts
+    events: list[Event] = field(default_factory=list)
+    covered: set[Site] = field(default_factory=set)
+    steps: int = STEPS
+    ids: Any = field(default_factory=lambda: count(1))
+    leaks: dict[Site, tuple[str, GuardSite]] = field(default_factory=dict)
+    reported_leaks: set[Site] = field(default_factory=set)
+    after_on: set[Site] = field(default_factory=set)
+    call_sites: dict[int, set[Site]] = field(default_factory=dict)
+    pending: list[tuple[Closure, State]] = field(default_factory=list)
+    binding: set[tuple[int, int]] = field(default_factory=set)
+    imported: set[str] = field(default_factory=set)
+    classes: list[tuple[Any, str]] = field(default_factory=list)
+    optimized: dict[int, Site] = field(default_factory=dict)
+    entered: set[Site] = field(default_factory=set)
+    owners: dict[int, Any] = field(default_factory=dict)
+    tracked_made: int = 0
+    quiet: int = 0
+    forced: dict[int, Any] = field(default_factory=dict)
+    stack: list[Site] = field(default_factory=list)
+    modes_before: dict[Site, Mode] = field(default_factory=dict)
+    module_calls: dict[int, Any] = field(default_factory=dict)
+
+    def fresh(self) -> int:
+        return next(self.ids)
+
+    def unknown(self, hint: str = "", role: str = "") -> Unknown:
+        return Unknown(self.fresh(), hint, role)
+
+    def tick(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise Exhausted
+
+    def emit(self, event: Event) -> None:
+        if not self.quiet:
+            self.events.append(event)
+
+
+__all__ = ["CALL_DEPTH", "RECURSION", "Ended", "Exhausted", "Run", "When"]

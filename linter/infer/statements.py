@@ -1,0 +1,434 @@
+"""Executing statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradguard.infer import calls, iteration
+from gradguard.infer.definitions import define_class, define_function
+from gradguard.infer.expressions import arithmetic, evaluate, note_await
+from gradguard.infer.frames import Exit, Frame
+from gradguard.infer.guards import Leave, enter_context
+from gradguard.infer.joins import join, overlay
+from gradguard.infer.loose_guards import note_assigned, note_discarded
+from gradguard.infer.objects import set_attribute, set_item, written_into
+from gradguard.infer.run import Ended
+from gradguard.infer.scopes import assign, lookup, named, rebinding, scope_for, unbind
+from gradguard.infer.sites import Site
+from gradguard.infer.state import State
+from gradguard.infer.truths import as_test, assume, truth
+from gradguard.infer.updates import note_loop
+from gradguard.infer.values import NONE, Lazy, List, Literal, Tensor, Track, Tuple
+from gradguard.ir import nodes as ir
+
+ROUNDS = 2
+
+
+def execute(frame: Frame, state: State, body: ir.Body) -> State | None:
+    """Run statements in order; the state behind them, None where no path gets there."""
+    current: State | None = state
+    for statement in body:
+        if current is None:
+            return None
+        frame.run.tick()
+        site = Site(frame.module, statement.at)
+        frame.run.covered.add(site)
+        try:
+            current = _EXECUTORS[type(statement)](frame, current, statement)
+        except Ended:
+            return None
+    return current
+
+
+def _evaluate(frame: Frame, state: State, statement: ir.Evaluate) -> State | None:
+    value = evaluate(frame, state, statement.value)
+    note_discarded(frame, state, statement, value)
+    return state
+
+
+def _assign(frame: Frame, state: State, statement: ir.Assign) -> State | None:
+    value = evaluate(frame, state, statement.value)
+    note_assigned(frame, state, statement, value)
+    for target in statement.targets:
+        assign(frame, state, target, value, statement.at)
+    return state
+
+
+def _let(frame: Frame, state: State, statement: ir.Let) -> State | None:
+    from gradguard.infer.rust import execute_let
+
+    return execute_let(frame, state, statement)
+
+
+def _update(frame: Frame, state: State, statement: ir.Update) -> State | None:
+    before = evaluate(frame, state, statement.target)
+    operand = evaluate(frame, state, statement.value)
+    site = frame.site(statement.at)
+    if isinstance(before, List) and statement.op == "+":
+        from gradguard.infer.containers import list_method
+
+        list_method(frame, state, before, "extend", [operand], {})
+        return state
+    if isinstance(before, Tensor) and not before.number and not frame.run.program.rebinds(frame.module):
+        if state.mode.records is False and before.track in (Track.LEAF, Track.TRACKED, Track.VIEW):
+            return state
+        if before.track is Track.LEAF and not before.opaque:
+            return state
+    value = arithmetic(frame, state, statement.op, [before, operand], site)
+    if isinstance(value, Tensor) and isinstance(statement.target, ir.Name):
+        if frame.run.program.rebinds(frame.module):
+            value = rebinding(frame, before, value, statement.target.id, statement.at)
+        scope = scope_for(frame, state, statement.target.id)
+        state.write(scope, statement.target.id, named(frame, value, statement.target.id, statement.at))
+        return state
+    if isinstance(statement.target, ir.Item) and isinstance(before, Tensor):
+        base = evaluate(frame, state, statement.target.base)
+        if isinstance(base, Tensor):
+            written_into(frame, state, base, operand, site)
+            return state
+    assign(frame, state, statement.target, value, statement.at)
+    return state
+
+
+def _if(frame: Frame, state: State, statement: ir.If) -> State | None:
+    test = evaluate(frame, state, statement.test)
+    known = truth(state, test)
+    if known is not None:
+        return execute(frame, state, statement.then if known else statement.other)
+    condition = as_test(state, test)
+    if condition is None:
+        from gradguard.infer.values import Test
+
+        condition = Test(f"?{frame.run.fresh()}")
+    other = state.fork()
+    assume(state, condition, True)
+    assume(other, condition, False)
+    then_end = execute(frame, state, statement.then)
+    other_end = execute(frame, other, statement.other)
+    return join(then_end, other_end)
+
+
+def _loop_exits(frame: Frame, since: int) -> tuple[list[State], list[State]]:
+    """Take the break and continue exits recorded since; the states of each."""
+    breaks: list[State] = []
+    continues: list[State] = []
+    kept: list[Exit] = frame.exits[:since]
+    for one in frame.exits[since:]:
+        if one.kind == "break":
+            breaks.append(one.state)
+        elif one.kind == "continue":
+            continues.append(one.state)
+        else:
+            kept.append(one)
+    frame.exits[:] = kept
+    return breaks, continues
+
+
+def _round(frame: Frame, state: State, body: ir.Body) -> tuple[State | None, list[State]]:
+    """One turn of a loop: the state at the next turn's head, and the states of its breaks."""
+    since = len(frame.exits)
+    end = execute(frame, state, body)
+    breaks, continues = _loop_exits(frame, since)
+    for one in continues:
+        end = join(end, one)
+    return end, breaks
+
+
+def _for(frame: Frame, state: State, statement: ir.For) -> State | None:
+    note_loop(frame, state, statement)
+    source = evaluate(frame, state, statement.iter)
+    if statement.is_async:
+        note_await(frame, state, statement.at)
+    items = iteration.known_items(frame, state, source)
+    exact = items is not None and len(items) <= iteration.UNROLL
+    before = state.fork()
+    outs: list[State] = []
+    current: State | None = state
+    at = getattr(statement.iter, "at", statement.at)
+    if exact and items is not None:
+        for item in items:
+            if current is None:
+                break
+            assign(frame, current, statement.target, item, at)
+            current, breaks = _round(frame, current, statement.body)
+            outs.extend(breaks)
+    else:
+        for _ in range(ROUNDS):
+            if current is None:
+                break
+            item = iteration.element(frame, current, source, at)
+            assign(frame, current, statement.target, item, at)
+            _forget(current)
+            current, breaks = _round(frame, current, statement.body)
+            outs.extend(breaks)
+        current = _maybe_skipped(before, current, outs)
+    if current is not None and statement.orelse:
+        current = execute(frame, current, statement.orelse)
+    for one in outs:
+        current = join(current, one)
+    return current
+
+
+def _forget(state: State) -> None:
+    """Facts about a loop's own conditions do not carry over to its next turn."""
+    for key in [key for key in state.facts if key.startswith("?")]:
+        del state.facts[key]
+
+
+def _maybe_skipped(before: State, after: State | None, outs: list[State]) -> State | None:
+    """The state behind a loop that may not have run at all."""
+    if after is None:
+        return None if outs else before
+    for identity, fields in before.heap.items():
+        later = after.heap.get(identity)
+        if later is None or later is fields:
+            continue
+        for name, value in fields.items():
+            now = later.get(name)
+            if now is not None and now is not value and isinstance(value, Tensor) and now != value:
+                after.write(identity, name, overlay(before.resolve(value), after.resolve(now)))
+    if before.mode != after.mode:
+        joined = join(before, after)
+        assert joined is not None
+        after.mode = joined.mode
+    return after
+
+
+def _while(frame: Frame, state: State, statement: ir.While) -> State | None:
+    outs: list[State] = []
+    current: State | None = state
+    for _ in range(ROUNDS):
+        if current is None:
+            break
+        test = evaluate(frame, current, statement.test)
+        known = truth(current, test)
+        if known is False:
+            break
+        if known is None:
+            skipped = current.fork()
+            condition = as_test(current, test)
+            assume(current, condition, True)
+            assume(skipped, condition, False)
+            outs.append(skipped)
+        _forget(current)
+        current, breaks = _round(frame, current, statement.body)
+        outs.extend(breaks)
+    endless = isinstance(statement.test, ir.Const) and bool(statement.test.value)
+    result = None if endless else current
+    if result is not None and statement.orelse:
+        result = execute(frame, result, statement.orelse)
+    for one in outs:
+        result = join(result, one)
+    return result
+
+
+def _with(frame: Frame, state: State, statement: ir.With) -> State | None:
+    return _enter_next(frame, state, statement, 0)
+
+
+def _enter_next(frame: Frame, state: State, statement: ir.With, index: int) -> State | None:
+    if index == len(statement.entries):
+        return execute(frame, state, statement.body)
+    entry = statement.entries[index]
+    since, held = len(frame.exits), len(frame.guards)
+    value, leave = enter_context(frame, state, entry)
+    if statement.is_async:
+        note_await(frame, state, entry.at)
+    if entry.target is not None:
+        assign(frame, state, entry.target, value, entry.at)
+    end = _enter_next(frame, state, statement, index + 1)
+    if leave is not None:
+        _leave(frame, leave, end, since)
+        del frame.guards[held:]
+    return end
+
+
+def _leave(frame: Frame, leave: Leave, end: State | None, since: int) -> None:
+    if end is not None:
+        leave(end)
+    for one in frame.exits[since:]:
+        leave(one.state)
+
+
+def _try(frame: Frame, state: State, statement: ir.Try) -> State | None:
+    entry = state.fork()
+    since = len(frame.exits)
+    end = execute(frame, state, statement.body)
+    raised = [one for one in frame.exits[since:] if one.kind == "raise"]
+    after_body = end.fork() if end is not None else None
+    if end is not None and statement.orelse:
+        end = execute(frame, end, statement.orelse)
+    if statement.handlers:
+        frame.exits[since:] = [one for one in frame.exits[since:] if one.kind != "raise"]
+        end = join(end, _handlers(frame, statement, entry, after_body, raised))
+    if statement.final:
+        return _finally(frame, statement.final, end, since)
+    return end
+
+
+def _handlers(
+    frame: Frame, statement: ir.Try, entry: State, after_body: State | None, raised: list[Exit]
+) -> State | None:
+    end: State | None = None
+    for handler in statement.handlers:
+        start = entry.fork()
+        if after_body is not None:
+            mixed = join(start, after_body.fork())
+            assert mixed is not None
+            mixed.mode = entry.mode
+            start = mixed
+        for one in raised:
+            mixed = join(start, one.state.fork())
+            assert mixed is not None
+            start = mixed
+        if handler.name:
+            assign(frame, start, ir.Name(handler.name, handler.at), frame.run.unknown(handler.name), handler.at)
+        end = join(end, execute(frame, start, handler.body))
+    return end
+
+
+def _finally(frame: Frame, body: ir.Body, end: State | None, since: int) -> State | None:
+    """Run a finally block on every way out."""
+    pending = frame.exits[since:]
+    del frame.exits[since:]
+    for one in pending:
+        after = execute(frame, one.state, body)
+        if after is not None:
+            one.state = after
+            frame.exits.append(one)
+    return execute(frame, end, body) if end is not None else None
+
+
+def _match(frame: Frame, state: State, statement: ir.Match) -> State | None:
+    subject = evaluate(frame, state, statement.subject)
+    result: State | None = None
+    current: State | None = state
+    for case in statement.cases:
+        if current is None:
+            break
+        taken, current = _case(frame, current, subject, case)
+        if taken is not None:
+            result = join(result, execute(frame, taken, case.body))
+    return join(result, current)
+
+
+def _case(frame: Frame, state: State, subject: Any, case: ir.Case) -> tuple[State | None, State | None]:
+    """The state in which an arm is taken, and that in which it is not."""
+    from gradguard.infer.truths import compare
+    from gradguard.infer.values import Test
+
+    for name in case.captures:
+        whole = case.catches_all and len(case.captures) == 1
+        assign(frame, state, ir.Name(name, case.at), subject if whole else frame.run.unknown(name), case.at)
+    if case.test is not None:
+        wanted = evaluate(frame, state, case.test)
+        condition = compare(state, "==", subject, wanted, frame.run.fresh) or Test(f"?{frame.run.fresh()}")
+    elif case.catches_all:
+        condition = Literal(True)
+    else:
+        condition = Test(f"?{frame.run.fresh()}")
+    if case.guard is not None:
+        condition = as_test(state, evaluate(frame, state, case.guard)) or Test(f"?{frame.run.fresh()}")
+    known = truth(state, condition)
+    if known is not None:
+        return (state, None) if known else (None, state)
+    other = state.fork()
+    assume(state, condition, True)
+    assume(other, condition, False)
+    return state, other
+
+
+def _return(frame: Frame, state: State, statement: ir.Return) -> State | None:
+    value = evaluate(frame, state, statement.value) if statement.value is not None else NONE
+    site = frame.site(statement.at)
+    if isinstance(value, Lazy):
+        note_returned_lazy(frame, state, value, site)
+    frame.exits.append(Exit("return", state, value, site))
+    return None
+
+
+def note_returned_lazy(frame: Frame, state: State, value: Lazy, site: Site) -> None:
+    """A lazy expression made under a guard of this function and returned out of it."""
+    from gradguard.infer.events import LazyEscaped
+
+    guard = value.guard
+    if guard is None or guard.depth != frame.depth or value.kind not in ("generator expression", "map"):
+        return
+    if guard.form in ("call", "entered"):
+        return
+    if iteration.records_when_run(frame, state, value):
+        frame.run.emit(LazyEscaped(guard, value.site, value.kind, site))
+
+
+def _raise(frame: Frame, state: State, statement: ir.Raise) -> State | None:
+    from gradguard.infer.describe import last_name
+
+    evaluate(frame, state, statement.value)
+    frame.exits.append(Exit("raise", state, site=frame.site(statement.at), name=last_name(statement.value) or "raise"))
+    return None
+
+
+def _break(frame: Frame, state: State, statement: ir.Break) -> State | None:
+    frame.exits.append(Exit("break", state))
+    return None
+
+
+def _continue(frame: Frame, state: State, statement: ir.Continue) -> State | None:
+    frame.exits.append(Exit("continue", state))
+    return None
+
+
+def _delete(frame: Frame, state: State, statement: ir.Delete) -> State | None:
+    for target in statement.targets:
+        unbind(frame, state, target)
+    return state
+
+
+def _declare(frame: Frame, state: State, statement: ir.Declare) -> State | None:
+    for name in statement.names:
+        if statement.kind == "global":
+            frame.outer_names[name] = frame.scopes[0]
+        else:
+            holder = next((s for s in reversed(frame.scopes[:-1]) if state.read(s, name) is not None), frame.scopes[0])
+            frame.outer_names[name] = holder
+    return state
+
+
+def _assert(frame: Frame, state: State, statement: ir.Assert) -> State | None:
+    value = evaluate(frame, state, statement.test)
+    condition = as_test(state, value)
+    if condition is not None and truth(state, condition) is None:
+        assume(state, condition, True)
+    return state
+
+
+def _import(frame: Frame, state: State, statement: ir.Import) -> State | None:
+    frame.run.program.execute_import(frame, state, statement)
+    return state
+
+
+_EXECUTORS: dict[type, Callable[[Frame, State, Any], State | None]] = {
+    ir.Evaluate: _evaluate,
+    ir.Assign: _assign,
+    ir.Let: _let,
+    ir.Update: _update,
+    ir.If: _if,
+    ir.For: _for,
+    ir.While: _while,
+    ir.With: _with,
+    ir.Try: _try,
+    ir.Match: _match,
+    ir.Return: _return,
+    ir.Raise: _raise,
+    ir.Break: _break,
+    ir.Continue: _continue,
+    ir.Delete: _delete,
+    ir.Declare: _declare,
+    ir.Assert: _assert,
+    ir.Import: _import,
+    ir.FunctionDef: define_function,
+    ir.ClassDef: define_class,
+}
+
+__all__ = ["Tuple", "calls", "execute", "lookup", "set_attribute", "set_item"]
