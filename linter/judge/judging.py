@@ -1,0 +1,65 @@
+"""Turning events into findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradguard.findings import Finding, WitnessStep
+from gradguard.infer.events import Event
+from gradguard.judge.draft import Draft, distinct
+from gradguard.rule import Rule
+
+if TYPE_CHECKING:
+    from gradguard.lower.module import Module
+
+
+def judge(
+    events: Iterable[Event],
+    modules: Mapping[str, Module],
+    checked: set[str],
+    rules: tuple[Rule, ...],
+    settings: Any,  # noqa: ANN401
+) -> list[Finding]:
+    """The findings of the events that lie in a checked file, one for each rule and place."""
+    listeners: dict[type, list[Rule]] = {}
+    for rule in rules:
+        for kind in rule.listens:
+            listeners.setdefault(kind, []).append(rule)
+    drafts: dict[tuple[str, Any], tuple[Rule, Draft]] = {}
+    for event in events:
+        for rule in listeners.get(type(event), ()):
+            if rule.check is None:
+                continue
+            for draft in rule.check(event):
+                key = (rule.code, draft.site)
+                kept = drafts.get(key)
+                if kept is None or (kept[1].assumed and not draft.assumed):
+                    drafts[key] = (rule, draft)
+    return [
+        found
+        for rule, draft in drafts.values()
+        if draft.site.module in checked and (found := finding(rule, draft, modules)) is not None
+    ]
+
+
+def finding(rule: Rule, draft: Draft, modules: Mapping[str, Module]) -> Finding | None:
+    """The finding of a draft: its places told as positions."""
+    if draft.site.at < 0:
+        return None
+    notes = (*draft.notes, *(f"assuming that {text}" for text in draft.assumed))
+    return Finding(
+        rule.code,
+        rule.name,
+        draft.message,
+        modules[draft.site.module].span(draft.site.at),
+        rule.severity,
+        "likely" if draft.assumed else "certain",
+        tuple(
+            WitnessStep(modules[site.module].span(site.at), text)
+            for site, text in distinct(draft.steps)
+            if site.module in modules
+        ),
+        notes,
+        draft.help,
+    )

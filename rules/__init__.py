@@ -1,0 +1,56 @@
+"""The rules, one module each, in the order of their codes."""
+
+from __future__ import annotations
+
+from gradguard.rule import Rule
+from gradguard.rules import (
+    backward_graph_cut,
+    backward_untracked,
+    closure_under_guard,
+    constant_loss_term,
+    enable_grad_under_inference,
+    forced_requires_grad,
+    freeze_without_effect,
+    grad_mode_not_restored,
+    gradient_of_untracked,
+    guard_leaks_across_await,
+    guard_leaks_through_yield,
+    guard_miscalled,
+    guard_not_inherited,
+    guard_without_effect,
+    inference_tensor_in_autograd,
+    lazy_value_escapes_guard,
+    parameter_rebound,
+    redundant_guard,
+    unreadable,
+    untracked_loss_returned,
+    unused_suppression,
+    update_skips_missing_grad,
+    view_made_under_guard,
+)
+
+RULES: tuple[Rule, ...] = (
+    unreadable.RULE,
+    unused_suppression.RULE,
+    backward_untracked.RULE,
+    backward_graph_cut.RULE,
+    forced_requires_grad.RULE,
+    gradient_of_untracked.RULE,
+    untracked_loss_returned.RULE,
+    inference_tensor_in_autograd.RULE,
+    view_made_under_guard.RULE,
+    constant_loss_term.RULE,
+    update_skips_missing_grad.RULE,
+    parameter_rebound.RULE,
+    guard_without_effect.RULE,
+    guard_miscalled.RULE,
+    guard_leaks_through_yield.RULE,
+    guard_leaks_across_await.RULE,
+    grad_mode_not_restored.RULE,
+    guard_not_inherited.RULE,
+    lazy_value_escapes_guard.RULE,
+    enable_grad_under_inference.RULE,
+    closure_under_guard.RULE,
+    redundant_guard.RULE,
+    freeze_without_effect.RULE,
+)

@@ -1,0 +1,34 @@
+"""GRD202: a parameter's name bound to a new, untracked value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradguard.infer.events import ParameterRebound
+from gradguard.judge.draft import Draft, cause_steps
+from gradguard.rule import Rule
+
+
+def check(event: ParameterRebound) -> Iterator[Draft]:
+    name = event.rebound.name
+    steps = (
+        *cause_steps(event.value),
+        (event.rebound.site, f"`{name}` is bound to a new tensor that asks for no gradient"),
+        (event.asked, "a gradient is asked of it here"),
+    )
+    yield Draft(
+        event.rebound.site,
+        f"`{name}` is rebound under a guard: the new `{name}` is no leaf and gets no gradient",
+        steps,
+        help=f"update it in place (`{name} -= ...`), or call `{name}.requires_grad_()` on the new tensor",
+        sink=event.asked,
+    )
+
+
+RULE = Rule(
+    "GRD202",
+    "parameter-rebound",
+    "a parameter's name bound to a new, untracked value under a guard",
+    listens=(ParameterRebound,),
+    check=check,
+)

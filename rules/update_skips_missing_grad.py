@@ -1,0 +1,31 @@
+"""GRD201: an update loop that passes over a missing gradient in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradguard.infer.events import UpdateSkips
+from gradguard.judge.draft import Draft
+from gradguard.rule import Rule
+
+
+def check(event: UpdateSkips) -> Iterator[Draft]:
+    if event.in_optimizer:
+        return
+    yield Draft(
+        event.site,
+        f"the update passes over `{event.parameter}` in silence when its gradient is missing",
+        ((event.site, "a missing gradient is skipped here"), (event.write, f"`{event.parameter}` is updated here")),
+        help="raise if a trainable parameter has no gradient, or leave frozen ones out by `requires_grad`",
+        sink=event.site,
+    )
+
+
+RULE = Rule(
+    "GRD201",
+    "update-skips-missing-grad",
+    "an update loop that silently passes over a missing gradient",
+    severity="warning",
+    listens=(UpdateSkips,),
+    check=check,
+)
