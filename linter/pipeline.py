@@ -1,0 +1,113 @@
+"""From sources to findings: lower, infer and judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradguard.findings import Failure, Finding, GuardRecord, Report
+from gradguard.rule import Rule
+from gradguard.source import Source
+
+if TYPE_CHECKING:
+    from gradguard.lower.module import Module
+
+Progress = Callable[[int], None]
+
+
+def rules() -> tuple[Rule, ...]:
+    """All rules, in the order of their codes."""
+    from gradguard.rules import RULES
+
+    return RULES
+
+
+def analyse(sources: Sequence[Source], settings: Any, progress: Progress | None = None) -> Report:  # noqa: ANN401
+    """All findings of all rules in the sources, unsuppressed, in order of file and position.
+
+    A source that cannot be parsed is among the failures, and a GRD000 finding tells where.
+    """
+    from gradguard.facts.tables import load
+    from gradguard.infer.program import Program
+    from gradguard.infer.roots import run_file
+    from gradguard.judge.judging import judge
+
+    facts = load(dict(settings.frameworks))
+    opened = Opened()
+    program = Program(opened.by_path, rebinding=facts.rebinding)
+    findings: list[Finding] = []
+    failures: list[Failure] = []
+    keys: list[str] = []
+    for source in sources:
+        key = source.path or source.filename
+        module, failure, told = open_source(source)
+        if module is None:
+            if failure is not None:
+                failures.append(failure)
+                findings.append(told)
+            continue
+        opened.modules[key] = module
+        program.add(key, module)
+        keys.append(key)
+    for done, key in enumerate(keys):
+        events = run_file(program, facts, key)
+        findings.extend(judge(events, program.modules, set(keys), rules(), settings))
+        if progress is not None:
+            progress(done + 1)
+    return Report(tuple(in_order(findings)), tuple(failures), len(sources))
+
+
+def in_order(findings: Sequence[Finding]) -> list[Finding]:
+    """Sorted by place, one finding for each code and place."""
+    unique = {(f.span.filename, f.span.cell, f.span.start, f.code): f for f in reversed(findings)}
+    return [unique[key] for key in sorted(unique, key=lambda k: (k[0], k[1] or 0, k[2], k[3]))]
+
+
+class Opened:
+    """The lowered modules of a run, and those that imports lead to, read when asked for."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, Module | None] = {}
+
+    def by_path(self, path: str) -> Module | None:
+        """The module of a Python file in the tree; None where it does not exist or cannot be read."""
+        if path not in self.modules:
+            self.modules[path] = _open_path(path)
+        return self.modules[path]
+
+
+def _open_path(path: str) -> Module | None:
+    import os
+
+    from gradguard.discover.decoding import decode
+
+    if not os.path.isfile(path):
+        return None
+    try:
+        with open(path, "rb") as stream:
+            text = decode(stream.read())
+    except (OSError, ValueError):
+        return None
+    module, _, _ = open_source(Source(path, path, text))
+    return module
+
+
+def open_source(source: Source) -> tuple[Module | None, Failure | None, Any]:
+    """The module of a source, or why there is none: (module, failure, GRD000 finding)."""
+    from gradguard.lower.module import Unreadable, open_module
+
+    if source.language != "python":
+        return None, None, None
+    try:
+        return open_module(source), None, None
+    except Unreadable as error:
+        span = source.span((error.row, error.column), (error.row, error.column))
+        finding = Finding(
+            "GRD000", "unreadable", f"the file cannot be parsed: {error.reason}", span, help="mend the syntax"
+        )
+        return None, Failure(source.filename, error.reason), finding
+
+
+def inventory(sources: Sequence[Source], settings: Any) -> tuple[tuple[GuardRecord, ...], tuple[Failure, ...]]:  # noqa: ANN401
+    """Every guard of the sources and what it covers."""
+    raise NotImplementedError
