@@ -79,13 +79,13 @@ class Opened:
 def _open_path(path: str) -> Module | None:
     import os
 
-    from gradguard.discover.decoding import decode
+    from gradguard.discover.decoding import python_text
 
     if not os.path.isfile(path):
         return None
     try:
         with open(path, "rb") as stream:
-            text = decode(stream.read())
+            text = python_text(stream.read())
     except (OSError, ValueError):
         return None
     module, _, _ = open_source(Source(path, path, text))

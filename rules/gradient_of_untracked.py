@@ -24,6 +24,16 @@ def check(event: GradientAsked | GradRead | HookRegistered) -> Iterator[Draft]:
                 help="convert first and set `requires_grad` on the result",
                 sink=site,
             )
+        case GradRead(subject=subject, site=site):
+            name = f"`{subject}`" if subject else "this tensor"
+            yield Draft(
+                site,
+                f"{name} is computed, not a leaf, and did not keep its gradient: `.grad` is None",
+                ((site, "`.grad` is read here"),),
+                help=f"call `{subject or 'value'}.retain_grad()` before the backward pass",
+                assumed=event.value.assumed,
+                sink=site,
+            )
 
 
 def _asked(event: GradientAsked) -> Iterator[Draft]:

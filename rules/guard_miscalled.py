@@ -20,6 +20,12 @@ def check(event: GuardMiscalled) -> Iterator[Draft]:
                 f"`{event.name}` is not called, so the with statement raises",
                 help=f"write `{event.name}()`",
             )
+        case "missing":
+            yield Draft(
+                event.site,
+                f"`{event.name}` needs a mode: called without one it raises",
+                help=f"write `{event.name}(False)`, or use `no_grad()`",
+            )
         case "argument":
             yield Draft(
                 event.site,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-BUILT_IN = ("torch", "lightning", "accelerate", "deepspeed", "amp", "mmengine", "fastai", "pyro", "paddle")
+BUILT_IN = ("torch", "lightning", "accelerate", "deepspeed", "amp", "mmengine", "fastai", "pyro", "transformers", "paddle")
 
 # section -> keys that hold lists of names; [guards] is a table of dotted names to effects instead
 LISTS: dict[str, tuple[str, ...]] = {

@@ -241,6 +241,8 @@ def _defer_closures(frame: Frame, state: State, operands: list[Any]) -> None:
                 defer(frame, state, closure)
             case Bound(owner=Instance(), method=Closure() as method) as bound:
                 defer(frame, state, replace(method, owner=bound))
+            case Lazy(kind="coroutine") as coroutine:
+                defer(frame, state, coroutine.payload[0])
             case _:
                 continue
 
@@ -265,6 +267,16 @@ def enter(
     if function.is_generator:
         kind = "manager" if closure.manager else "generator"
         return Lazy(kind, site, (closure, tuple(args), tuple(keywords.items())), depth=frame.depth)
+    return enter_body(frame, state, closure, args, keywords, site)
+
+
+def enter_body(
+    frame: Frame, state: State, closure: Closure, args: list[Any], keywords: dict[str, Any], site: Site
+) -> Any:
+    """Run the body of a function, that of a coroutine too."""
+    function = closure.function
+    here = Site(closure.module, function.at)
+    run = frame.run
     run.call_sites.setdefault(function.at, set()).add(site)
     if len(frame.calls) >= CALL_DEPTH or run.stack.count(here) >= RECURSION:
         return _too_deep(frame, state, args, keywords, site, function.name)
@@ -369,6 +381,7 @@ def bind_parameters(
 def close_frame(frame: Frame, inner: Frame, state: State, end: State | None, entry: Mode) -> Any:
     """Join the ways out of a call into `state`; the value returned."""
     returns = [one for one in inner.exits if one.kind == "return"]
+    inner.run.returned[inner.identity] = [(one.site, one.state.resolve(one.value)) for one in returns if one.site]
     if end is not None:
         returns.append(Exit("return", end, NONE))
     raises = [one for one in inner.exits if one.kind == "raise"]

@@ -157,11 +157,6 @@ def super_attribute(frame: Frame, state: State, base: Super, name: str) -> Any:
     return Bound(owner, f"super.{name}")
 
 
-def attribute_written(frame: Frame, state: State, base: Instance, name: str, value: Any) -> None:
-    """What else happens when a field is set."""
-    return None
-
-
 def submodules(state: State, module: Instance) -> list[Instance]:
     """The modules held by a module's fields, lists and dicts."""
     found: list[Instance] = []

@@ -60,6 +60,8 @@ def set_flag(frame: Frame, state: State, tensor: Tensor, wanted: bool | None, si
         return tensor
     elif tensor.track is Track.DATA and (not tensor.made or not tensor.lossy or not tensor.assumed):
         changed = replace(tensor, track=Track.LEAF, opaque=False)
+    elif tensor.rebound:
+        changed = replace(tensor, track=Track.LEAF, cause=None, rebound=(), opaque=False)
     elif tensor.track is Track.UNTRACKED and tensor.cause is not None and _is_computed(tensor):
         changed = replace(tensor, track=Track.FORCED, forced=(site, form), opaque=False)
     else:

@@ -51,8 +51,9 @@ def make(
 ) -> Any:
     """Call a guard class: `torch.no_grad()`, `torch.set_grad_enabled(mode)` ..."""
     name = short_name(path)
-    guard = GuardSite(name, "object", site, frame.depth, frame.name)
     argument = state.resolve(args[0] if args else keywords.get("mode"))
+    varies = effect not in ("off", "on") and argument is not None
+    guard = GuardSite(name, "object", site, frame.depth, frame.name, varies)
     if isinstance(argument, Closure | Bound | Partial) and (
         not isinstance(argument, Bound) or isinstance(argument.method, Closure)
     ):
@@ -64,6 +65,9 @@ def make(
             return Guard(effect, guard, origin=frame.run.fresh())
         case "inference":
             return _switchable(frame, state, argument, guard, "inference", "normal")
+        case _ if argument is None and "**" not in keywords and "*" not in keywords:
+            frame.run.emit(GuardMiscalled(name, "missing", site))
+            return Guard("none", guard)
         case _:
             made = _switchable(frame, state, argument, replace(guard, form="call"), "on", "off")
             frame.run.modes_before[site] = state.mode
@@ -171,7 +175,7 @@ def _note_nested(frame: Frame, before: Mode, guard: Guard, held: GuardSite) -> N
     outer = before.guard
     if outer is None or outer.depth != frame.depth or outer.site.module != held.site.module:
         return
-    if outer.form == "call":
+    if outer.form == "call" or outer.varies or held.varies:
         return
     if guard.effect == "on" and before.inference and guard.when is None:
         frame.run.emit(EnabledUnderInference(held, outer, held.site))

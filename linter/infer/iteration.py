@@ -257,7 +257,7 @@ def finish_coroutine(frame: Frame, state: State, value: Lazy) -> Any:
 
     if value.kind == "coroutine":
         closure, arguments, keywords = value.payload
-        return calls.enter(frame, state, closure, list(arguments), dict(keywords), value.site)
+        return calls.enter_body(frame, state, closure, list(arguments), dict(keywords), value.site)
     return frame.run.unknown()
 
 

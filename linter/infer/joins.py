@@ -59,9 +59,23 @@ def _join_fields(a: Fields, b: Fields, key: tuple[str, bool] | None) -> Fields:
         mine = out.get(name)
         if mine is None:
             out[name] = value
+        elif name == "items" and isinstance(mine, Tuple) and isinstance(value, Tuple):
+            _join_items(out, a, b, mine, value)
         elif mine is not value and mine != value:
             out[name] = either(mine, value, key)
     return out
+
+
+def _join_items(out: Fields, a: Fields, b: Fields, mine: Tuple, other: Tuple) -> None:
+    """The elements of a list that differ between two paths: position by position, or one that stands for all."""
+    if len(mine.items) == len(other.items):
+        out["items"] = Tuple(tuple(merge(x, y) for x, y in zip(mine.items, other.items, strict=True)))
+        return
+    options = [*mine.items, *other.items, *(f["rest"] for f in (a, b) if f.get("rest") is not None)]
+    rest = options[0]
+    for option in options[1:]:
+        rest = merge(rest, option)
+    out["items"], out["rest"] = Tuple(()), rest
 
 
 def join_modes(a: Mode, b: Mode, key: tuple[str, bool] | None) -> Mode:

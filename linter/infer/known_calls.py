@@ -21,6 +21,7 @@ from gradguard.infer.values import (
     Guard,
     Instance,
     Known,
+    Lazy,
     Literal,
     Parameters,
     Partial,
@@ -104,6 +105,8 @@ def _standard_library(
             return args[0]
         case "collections.deque" | "collections.defaultdict" | "collections.OrderedDict":
             return call_builtin(frame, state, "list" if path.endswith("deque") else "dict", [], {}, site, None)
+        case "asyncio.run" if args and isinstance(args[0], Lazy):
+            return iteration.finish_coroutine(frame, state, args[0])
         case "operator.attrgetter" | "logging.getLogger":
             return frame.run.unknown()
     return None

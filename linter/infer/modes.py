@@ -21,13 +21,14 @@ class When:
 @dataclass(frozen=True, slots=True)
 class GuardSite:
     """The guard that set a mode: its name as written, its form (with, decorator, call, helper, entered), the place,
-    and the call depth of the function that holds it."""
+    the call depth of the function that holds it, and whether its effect hangs on an argument (`varies`)."""
 
     name: str
     form: str
     site: Site
     depth: int = 0
     function: str = ""
+    varies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

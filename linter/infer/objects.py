@@ -81,7 +81,10 @@ def tensor_attribute(frame: Frame, state: State, base: Tensor, name: str, expr: 
         return _requires_grad(state, base)
     if name == "grad":
         sinks.grad_read(frame, state, base, describe(expr.base), site)
-        return _gradient(frame, state, base)
+        gradient = _gradient(frame, state, base)
+        if isinstance(gradient, Tensor) and base.track is Track.TRACKED and base.made and not base.opaque:
+            frame.run.grad_of[gradient.origin] = (base, describe(expr.base), site)
+        return gradient
     if name == "grad_fn":
         known = _requires_grad(state, base)
         if isinstance(known, Literal) and not known.value:
@@ -181,8 +184,9 @@ def set_attribute(frame: Frame, state: State, base: Any, target: ir.Attr, value:
     _check_spelling(frame, base, name, subject, site, target)
     match base:
         case Instance(id=identity) | Klass(id=identity):
-            if isinstance(base, Instance):
-                classes.attribute_written(frame, state, base, name, value)
+            from gradguard.infer.scopes import rebinding
+
+            value = rebinding(frame, state.resolve(state.read(identity, name)), value, subject_of(subject, name), target.at)
             state.write(identity, name, value)
         case Unknown(origin=origin):
             if origin not in state.heap:
@@ -201,6 +205,10 @@ def set_attribute(frame: Frame, state: State, base: Any, target: ir.Attr, value:
             frame.run.program.set_module_attribute(frame, state, module, name, value)
         case _:
             return
+
+
+def subject_of(base: str, name: str) -> str:
+    return f"{base}.{name}" if base else name
 
 
 def _check_spelling(frame: Frame, base: Any, name: str, subject: str, site: Any, target: ir.Attr) -> None:

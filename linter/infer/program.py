@@ -195,6 +195,8 @@ class Program:
         if statement.name == "*":
             return
         target = self.resolve_import(frame.module, statement.module, statement.level)
+        if target is not None:
+            self.run_switches(frame, state, target)
         if statement.name is not None:
             value = self._imported_name(frame, state, statement, target)
         elif target is not None:
@@ -203,8 +205,6 @@ class Program:
             whole = statement.bound != statement.module.split(".")[0] or "." not in statement.module
             value = Known(statement.module if whole else statement.bound)
         state.write(scope, statement.bound, value)
-        if target is not None:
-            self.run_switches(frame, state, target)
 
     def _imported_module(self, frame: Frame, state: State, statement: ir.Import, target: str) -> Any:
         first = statement.module.split(".")[0]

@@ -9,11 +9,11 @@ from gradguard.facts.tables import Facts
 from gradguard.infer import calls, classes
 from gradguard.infer.events import Event, UntrackedReturned
 from gradguard.infer.frames import Frame
-from gradguard.infer.iteration import known_items
+from gradguard.infer.joins import leaves_of
 from gradguard.infer.modes import ON, GuardSite, Mode
 from gradguard.infer.program import Program
 from gradguard.infer.run import STEPS, Ended, Exhausted, Run
-from gradguard.infer.sites import Site
+from gradguard.infer.sites import Root, Site
 from gradguard.infer.state import State
 from gradguard.infer.values import (
     Bound,
@@ -37,9 +37,9 @@ SINKS = frozenset("backward grad requires_grad requires_grad_ manual_backward up
 MODES = frozenset("no_grad inference_mode set_grad_enabled enable_grad".split())
 
 
-def run_file(program: Program, facts: Facts, key: str) -> list[Event]:
-    """All events of one file of the program."""
-    run = Run(program, facts)
+def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root]]:
+    """All events of one file of the program, each with the root in which it was seen."""
+    run = Run(program, facts, root=Root("module", key))
     state = State()
     base = Frame(run, key, (), "<module>", ON)
     scope = program.scope_of(base, state, key)
@@ -50,7 +50,7 @@ def run_file(program: Program, facts: Facts, key: str) -> list[Event]:
     mode = _entry_mode(run, state, ended)
     _bind_suspects(top, state, key)
     _run_functions(top, state, key, mode)
-    return run.events
+    return list(zip(run.events, run.roots, strict=True))
 
 
 def _run_top_level(top: Frame, state: State, key: str) -> bool:
@@ -168,6 +168,7 @@ def _instance(top: Frame, state: State, klass: Klass) -> Instance:
     init = classes.member(top, state, klass, "__init__")
     if isinstance(init, Closure):
         top.run.steps = STEPS
+        top.run.root = Root("init", top.module, init.function.at, klass.site.at)
         try:
             keywords = _unknown_arguments(top, state, init.function, skip=1)
             calls.enter(top, state, init, [instance], keywords, Site(top.module, init.function.at))
@@ -235,15 +236,22 @@ def _run_root(top: Frame, base: State, closure: Closure, instance: Instance | No
             first = [run.unknown("self")]
     keywords = _unknown_arguments(top, state, function, skip)
     site = Site(closure.module, function.at)
+    run.root = _root_of(closure, instance)
     frame = Frame(run, closure.module, top.scopes, "<root>", mode)
     try:
         value = calls.enter(frame, state, replace(closure), first, keywords, site)
-        value = _consume(frame, state, value)
-        _note_returned(frame, state, closure, value, site)
+        _consume(frame, state, value)
+        _note_returned(frame, state, closure, instance)
     except (Ended, Exhausted, RecursionError):
         pass
     _run_pending(top)
     run.stack.clear()
+
+
+def _root_of(closure: Closure, instance: Instance | None) -> Root:
+    if instance is None or not isinstance(instance.klass, Klass):
+        return Root("function", closure.module, closure.function.at)
+    return Root("method", closure.module, closure.function.at, instance.klass.site.at)
 
 
 def _is_autograd_function(klass: Klass) -> bool:
@@ -263,19 +271,35 @@ def _consume(frame: Frame, state: State, value: Any) -> Any:
     return value
 
 
-def _note_returned(frame: Frame, state: State, closure: Closure, value: Any, site: Site) -> None:
+def _note_returned(frame: Frame, state: State, closure: Closure, instance: Instance | None) -> None:
     """A hook whose result a trainer differentiates."""
-    facts = frame.run.facts
-    if not isinstance(closure.owner, Klass) or not facts.has("hooks.differentiated", closure.function.name):
+    facts, name = frame.run.facts, closure.function.name
+    if not isinstance(closure.owner, Klass) or not facts.has("hooks.differentiated", name):
         return
     bases = [path.rsplit(".", 1)[-1] for path in classes.outside_bases(closure.owner)]
     if not any(base in facts.lists["hooks.trainer_bases"] for base in bases):
         return
-    value = state.resolve(value)
-    if isinstance(value, Dict):
-        value = state.resolve(state.read(value.id, ("key", "loss")))
-    if isinstance(value, Tensor) and value.track is Track.UNTRACKED and value.cause is not None:
-        frame.run.emit(UntrackedReturned(value, closure.function.name, site))
+    if instance is not None and state.read(instance.id, "automatic_optimization") == Literal(False):
+        return
+    for site, value in frame.run.returned.get(closure.function.at, ()):
+        tensor = _returned_loss(state, value)
+        if tensor is not None and tensor.track is Track.UNTRACKED and tensor.cause is not None:
+            frame.run.emit(UntrackedReturned(tensor, name, site))
+
+
+def _returned_loss(state: State, value: Any) -> Tensor | None:
+    """The loss among what a hook returns: the value itself, the `loss` of a dict, the first of a tuple."""
+    found: list[Tensor] = []
+    for one in leaves_of(state.resolve(value)):
+        one = state.resolve(one)
+        if isinstance(one, Dict):
+            one = state.resolve(state.read(one.id, ("key", "loss")))
+        elif isinstance(one, Tuple) and one.items:
+            one = state.resolve(one.items[0])
+        if not isinstance(one, Tensor) or one.track is not Track.UNTRACKED:
+            return None
+        found.append(one)
+    return found[0] if found else None
 
 
 def _run_pending(top: Frame) -> None:
@@ -298,6 +322,7 @@ def _run_pending(top: Frame) -> None:
 def _run_pending_one(top: Frame, state: State, closure: Closure, first: list[Any]) -> None:
     run = top.run
     saved, run.steps = run.steps, STEPS
+    within, run.root = run.root, Root("handed", closure.module, closure.function.at, within=run.root)
     state.mode = ON
     frame = Frame(run, closure.module, top.scopes, "<root>", ON)
     keywords = _unknown_arguments(top, state, closure.function, len(first))
@@ -306,7 +331,6 @@ def _run_pending_one(top: Frame, state: State, closure: Closure, first: list[Any
         _consume(frame, state, value)
     except (Ended, Exhausted, RecursionError):
         pass
-    run.steps = saved
+    run.steps, run.root = saved, within
 
 
-__all__ = ["Tuple", "known_items", "run_file"]

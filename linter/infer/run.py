@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradguard.facts.tables import Facts
 from gradguard.infer.events import Event
 from gradguard.infer.modes import GuardSite, Mode, When
-from gradguard.infer.sites import Site
+from gradguard.infer.sites import Root, Site
 from gradguard.infer.values import Closure, Unknown
 
 if TYPE_CHECKING:
@@ -31,11 +31,14 @@ class Ended(Exception):
 
 @dataclass(slots=True)
 class Run:
-    """Shared by all frames: the program, the facts, what was seen so far."""
+    """Shared by all frames: the program, the facts, what was seen so far. `roots` tells of each event in which
+    root it was seen."""
 
     program: Program
     facts: Facts
     events: list[Event] = field(default_factory=list)
+    root: Root = Root("module", "")
+    roots: list[Root] = field(default_factory=list)
     covered: set[Site] = field(default_factory=set)
     steps: int = STEPS
     ids: Any = field(default_factory=lambda: count(1))
@@ -52,6 +55,10 @@ class Run:
     owners: dict[int, Any] = field(default_factory=dict)
     tracked_made: int = 0
     quiet: int = 0
+    expected: int = 0
+    grad_of: dict[int, tuple[Any, str, Site]] = field(default_factory=dict)
+    statement_start: int = 0
+    returned: dict[int, list[tuple[Site, Any]]] = field(default_factory=dict)
     forced: dict[int, Any] = field(default_factory=dict)
     stack: list[Site] = field(default_factory=list)
     modes_before: dict[Site, Mode] = field(default_factory=dict)
@@ -71,6 +78,7 @@ class Run:
     def emit(self, event: Event) -> None:
         if not self.quiet:
             self.events.append(event)
+            self.roots.append(self.root)
 
 
 __all__ = ["CALL_DEPTH", "RECURSION", "Ended", "Exhausted", "Run", "When"]

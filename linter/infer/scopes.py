@@ -10,7 +10,7 @@ from gradguard.infer.frames import Frame
 from gradguard.infer.objects import set_attribute, set_item
 from gradguard.infer.state import State
 from gradguard.infer.tensors import longer
-from gradguard.infer.values import Known, Literal, Module, Rebound, Tensor, Track, Tuple
+from gradguard.infer.values import Known, List, Literal, Module, Rebound, Tensor, Track, Tuple
 from gradguard.ir import nodes as ir
 
 _BUILTINS = frozenset(dir(builtins))
@@ -68,27 +68,53 @@ def assign(frame: Frame, state: State, target: ir.Expr, value: Any, at: int) -> 
 def _assign_name(frame: Frame, state: State, name: str, value: Any, at: int) -> None:
     scope = scope_for(frame, state, name)
     before = state.resolve(state.read(scope, name))
-    if isinstance(value, Tensor):
-        value = rebinding(frame, before, value, name, at)
+    value = rebinding(frame, before, value, name, at)
+    rebinding_items(frame, state, before, value, name, at)
     state.write(scope, name, named(frame, value, name, at))
 
 
-def rebinding(frame: Frame, before: Any, value: Tensor, name: str, at: int) -> Tensor:
+def rebinding(frame: Frame, before: Any, value: Any, name: str, at: int) -> Any:
     """Mark a value that takes over the name of a parameter while recording is off."""
+    if not isinstance(value, Tensor) or not isinstance(before, Tensor):
+        return value
     if value.track is not Track.UNTRACKED or value.cause is None or value.cause.kind != "guard":
         return value
-    if not isinstance(before, Tensor) or value.number or before.origin == value.origin:
+    if value.number or value.origin <= frame.run.statement_start or value.cause.guard is None:
         return value
-    if before.track is Track.LEAF or (before.rebound and before.rebound[-1].name == name):
-        if value.depth == frame.depth and value.made and value.cause.site.module == frame.module:
-            guard = value.cause.guard
-            if guard is not None and guard.form != "call":
-                return replace(value, rebound=(Rebound(frame.site(at), name),))
-    return value
+    if before.track is not Track.LEAF and not (before.rebound and before.rebound[-1].name == name):
+        return value
+    if value.cause.guard.form == "call" or value.cause.depth != frame.depth:
+        return value
+    return replace(value, rebound=(Rebound(frame.site(at), name),))
+
+
+def rebinding_items(frame: Frame, state: State, before: Any, value: Any, name: str, at: int) -> None:
+    """The same for a list of parameters that is built anew."""
+    from gradguard.infer import iteration
+
+    if not isinstance(value, List):
+        return
+    old = iteration.known_items(frame, state, before) if before is not None else None
+    new = state.read(value.id, "items")
+    if not old or new is None or not all(_is_parameter(state.resolve(one), name) for one in old):
+        return
+    marked = tuple(rebinding(frame, state.resolve(old[0]), state.resolve(one), name, at) for one in new.items)
+    state.write(value.id, "items", Tuple(marked))
+    rest = state.read(value.id, "rest")
+    if rest is not None:
+        state.write(value.id, "rest", rebinding(frame, state.resolve(old[0]), state.resolve(rest), name, at))
+
+
+def _is_parameter(value: Any, name: str) -> bool:
+    return isinstance(value, Tensor) and (
+        value.track is Track.LEAF or bool(value.rebound and value.rebound[-1].name == name)
+    )
 
 
 def named(frame: Frame, value: Any, name: str, at: int) -> Any:
     """The value with the step that gives it a name on its trail."""
+    if isinstance(value, Tensor) and value.converted is not None and value.track is Track.LEAF:
+        value = replace(value, converted=None)
     if isinstance(value, Tensor) and value.trail is not None:
         return replace(value, trail=longer(value.trail, frame.site(at), f"`{name}` is built from it"))
     return value

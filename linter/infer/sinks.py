@@ -39,6 +39,9 @@ def leak_of(frame: Frame, tensor: Tensor) -> ModeLeft | None:
 
 def _tell(frame: Frame, tensor: Tensor, event: Event, asked: Site) -> None:
     """Emit the event, or what stands behind it: a mode that was left off, or a rebound parameter."""
+    guard = tensor.cause.guard if tensor.cause is not None else None
+    if frame.run.expected or (guard is not None and guard.site in frame.run.entered):
+        return
     leak = leak_of(frame, tensor)
     if leak is not None:
         frame.run.emit(ModeLeft(leak.guard, leak.function, leak.how, asked))
@@ -125,6 +128,16 @@ def grad_read(frame: Frame, state: State, value: Any, subject: str, site: Site) 
         frame.run.emit(GradRead(tensor, subject, site, chain_of(frame)))
 
 
+def gradient_used(frame: Frame, state: State, gradient: Tensor) -> None:
+    """Something is done with `value.grad`: tell if the value is an intermediate one that did not keep it."""
+    found = frame.run.grad_of.get(gradient.origin)
+    if found is None or frame.run.expected:
+        return
+    value, subject, site = found
+    if f"t{value.origin}.retained" not in state.facts and value.converted is None:
+        frame.run.emit(GradRead(value, subject, site, chain_of(frame)))
+
+
 def hook_registered(frame: Frame, state: State, value: Any, subject: str, site: Site) -> None:
     tensor = state.resolve(value)
     if not isinstance(tensor, Tensor) or tensor.track is not Track.UNTRACKED or tensor.cause is None:
@@ -133,7 +146,8 @@ def hook_registered(frame: Frame, state: State, value: Any, subject: str, site: 
 
 
 def inference_saved(frame: Frame, state: State, value: Tensor, subject: str, site: Site) -> None:
-    frame.run.emit(InferenceTensorSaved(value, subject, site, chain_of(frame)))
+    if not frame.run.expected:
+        frame.run.emit(InferenceTensorSaved(value, subject, site, chain_of(frame)))
 
 
 def is_tracked(tensor: Tensor) -> bool | None:

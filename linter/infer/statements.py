@@ -7,6 +7,7 @@ from typing import Any
 
 from gradguard.infer import calls, iteration
 from gradguard.infer.definitions import define_class, define_function
+from gradguard.infer.describe import last_name
 from gradguard.infer.expressions import arithmetic, evaluate, note_await
 from gradguard.infer.frames import Exit, Frame
 from gradguard.infer.guards import Leave, enter_context
@@ -21,6 +22,7 @@ from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.updates import note_loop
 from gradguard.infer.values import NONE, Lazy, List, Literal, Tensor, Track, Tuple
 from gradguard.ir import nodes as ir
+from gradguard.ir.walk import walk
 
 ROUNDS = 2
 
@@ -48,7 +50,9 @@ def _evaluate(frame: Frame, state: State, statement: ir.Evaluate) -> State | Non
 
 
 def _assign(frame: Frame, state: State, statement: ir.Assign) -> State | None:
+    start = frame.run.fresh()
     value = evaluate(frame, state, statement.value)
+    frame.run.statement_start = start
     note_assigned(frame, state, statement, value)
     for target in statement.targets:
         assign(frame, state, target, value, statement.at)
@@ -254,7 +258,12 @@ def _leave(frame: Frame, leave: Leave, end: State | None, since: int) -> None:
 def _try(frame: Frame, state: State, statement: ir.Try) -> State | None:
     entry = state.fork()
     since = len(frame.exits)
-    end = execute(frame, state, statement.body)
+    expecting = any(_expects_error(handler) for handler in statement.handlers)
+    frame.run.expected += expecting
+    try:
+        end = execute(frame, state, statement.body)
+    finally:
+        frame.run.expected -= expecting
     raised = [one for one in frame.exits[since:] if one.kind == "raise"]
     after_body = end.fork() if end is not None else None
     if end is not None and statement.orelse:
@@ -267,11 +276,28 @@ def _try(frame: Frame, state: State, statement: ir.Try) -> State | None:
     return end
 
 
+def _expects_error(handler: ir.Handler) -> bool:
+    """Whether a handler takes the error that an untracked value raises as an answer: it names it and does not
+    raise again."""
+    names = handler.type.items if isinstance(handler.type, ir.Sequence) else (handler.type,)
+    if not any(last_name(name) == "RuntimeError" for name in names):
+        return False
+    return not any(isinstance(node, ir.Raise) for node in walk(handler.body))
+
+
+def _is_fallback(handler: ir.Handler) -> bool:
+    """Whether a handler stands in for a package that is not installed."""
+    names = handler.type.items if isinstance(handler.type, ir.Sequence) else (handler.type,)
+    return any(last_name(name) in ("ImportError", "ModuleNotFoundError") for name in names)
+
+
 def _handlers(
     frame: Frame, statement: ir.Try, entry: State, after_body: State | None, raised: list[Exit]
 ) -> State | None:
     end: State | None = None
     for handler in statement.handlers:
+        if after_body is not None and _is_fallback(handler):
+            continue
         start = entry.fork()
         if after_body is not None:
             mixed = join(start, after_body.fork())
@@ -362,8 +388,6 @@ def note_returned_lazy(frame: Frame, state: State, value: Lazy, site: Site) -> N
 
 
 def _raise(frame: Frame, state: State, statement: ir.Raise) -> State | None:
-    from gradguard.infer.describe import last_name
-
     evaluate(frame, state, statement.value)
     frame.exits.append(Exit("raise", state, site=frame.site(statement.at), name=last_name(statement.value) or "raise"))
     return None

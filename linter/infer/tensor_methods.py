@@ -32,11 +32,13 @@ def tensor_method(
 ) -> Any:
     """`tensor.name(...)`."""
     facts = frame.run.facts
+    sinks.gradient_used(frame, state, base)
     if name in facts.lists["backward.methods"]:
         sinks.backward_asked(frame, state, base, subject, site)
         return NONE
     if facts.has("backward.hooks", name):
         sinks.hook_registered(frame, state, base, subject, site)
+        state.facts[f"t{base.origin}.retained"] = True
         return frame.run.unknown(name)
     if name == "requires_grad_":
         return _flag(frame, state, base, args, keywords, site)

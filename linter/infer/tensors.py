@@ -109,9 +109,11 @@ def _tracked(frame: Frame, site: Site, tensors: list[Tensor], operation: Operati
             terms += tensor.terms
             if tensor.track in (Track.TRACKED, Track.LEAF):
                 parts |= tensor.parts | {tensor.origin}
+    fresh = next((t for t in tensors if t.track is Track.LEAF and t.converted is not None), None)
     return Tensor(
         Track.TRACKED,
         frame.run.fresh(),
+        converted=fresh.converted if fresh is not None and len(live_of(tensors)) == 1 else None,
         made=True,
         would=True,
         lossy=operation.lossy or (operation.linear and any(t.lossy for t in tensors)),
@@ -119,6 +121,10 @@ def _tracked(frame: Frame, site: Site, tensors: list[Tensor], operation: Operati
         parts=parts,
         depth=frame.depth,
     )
+
+
+def live_of(tensors: list[Tensor]) -> list[Tensor]:
+    return [t for t in tensors if t.track in (Track.TRACKED, Track.LEAF)]
 
 
 def _conditional(frame: Frame, state: State, site: Site, result: Tensor, opaque: bool) -> Any:

@@ -196,6 +196,8 @@ def compare(state: State, op: str, left: Any, right: Any, fresh: Any) -> Any:
         if all(isinstance(item, Literal) for item in right.items):
             return Literal(left in right.items)
         return None
+    if op not in ("is", "is-not") and any(isinstance(v, Tensor) and not v.opaque for v in (left, right)):
+        return None
     a, b = key_of(state, left), key_of(state, right)
     if a is None or b is None:
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradguard.findings import Finding, WitnessStep
 from gradguard.infer.events import Event
+from gradguard.infer.sites import Root
 from gradguard.judge.draft import Draft, distinct
 from gradguard.rule import Rule
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def judge(
-    events: Iterable[Event],
+    events: Iterable[tuple[Event, Root]],
     modules: Mapping[str, Module],
     checked: set[str],
     rules: tuple[Rule, ...],
@@ -27,7 +28,7 @@ def judge(
         for kind in rule.listens:
             listeners.setdefault(kind, []).append(rule)
     drafts: dict[tuple[str, Any], tuple[Rule, Draft]] = {}
-    for event in events:
+    for event, _root in events:
         for rule in listeners.get(type(event), ()):
             if rule.check is None:
                 continue
