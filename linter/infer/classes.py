@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from gradguard.infer.describe import last_name
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import merge
+from gradguard.infer.modes import Mode
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.tensors import Operation, operate
@@ -27,6 +29,16 @@ from gradguard.infer.values import (
     Unknown,
 )
 from gradguard.ir import nodes as ir
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """One run of a trainable module: the mode, the call, the frame that made it and the root of the run."""
+
+    mode: Mode
+    site: Site
+    frame: Frame
+    root: Any
+
 
 MODULE_METHODS = frozenset(
     "parameters named_parameters modules named_modules children named_children train eval to cuda cpu half float double "
@@ -363,9 +375,7 @@ def parametrised(
     elif not isinstance(trainable, Literal):
         extra = [Unknown(frame.run.fresh(), name)]
     weights = state.read(module.id, "weight")
-    made = state.read(module.id, "#inference")
-    if made is not None and state.mode.records:
-        pass
+    note_inference_weights(frame, state, module, bool(extra), site)
     if isinstance(weights, Tensor) and extra and isinstance(extra[0], Tensor):
         extra = [state.resolve(weights)]
     tensors = [o for o in operands if isinstance(state.resolve(o), Tensor)]
@@ -376,9 +386,32 @@ def parametrised(
     return operate(frame, state, site, [*operands, *extra], operation)
 
 
+def note_inference_weights(frame: Frame, state: State, module: Instance, trainable: bool, site: Site) -> None:
+    """A module whose weights are inference tensors runs with recording on."""
+    from gradguard.infer.events import ModuleMadeUnderInference
+
+    made = state.read(module.id, "#inference")
+    if isinstance(made, Literal) and state.mode.records and trainable:
+        guard, where, how = made.value
+        frame.run.made_under_inference.setdefault(
+            module.id, ModuleMadeUnderInference(guard, where, how, site)
+        )
+
+
+def mark_inference(frame: Frame, state: State, module: Instance, how: str, site: Site) -> None:
+    """Remember that a module's weights were made or replaced under inference mode."""
+    pending, seen = [module], set()
+    while pending:
+        one = pending.pop()
+        if one.id not in seen:
+            seen.add(one.id)
+            state.write(one.id, "#inference", Literal((state.mode.guard, site, how)))
+            pending.extend(submodules(state, one))
+
+
 def note_forward(frame: Frame, state: State, module: Instance, site: Site) -> None:
     """Remember under which modes a trainable module ran."""
-    frame.run.module_calls.setdefault(module.id, []).append((state.mode, site, frame))
+    frame.run.module_calls.setdefault(module.id, []).append(Forward(state.mode, site, frame, frame.run.root))
 
 
 def _sequential(frame: Frame, state: State, module: Instance, args: list[Any], site: Site) -> Any:

@@ -235,6 +235,9 @@ def _sequence(frame: Frame, state: State, expr: ir.Sequence) -> Any:
     for item in expr.items:
         if isinstance(item, ir.Star):
             value = evaluate(frame, state, item.value)
+            if isinstance(value, Parameters):
+                items.append(iteration.element(frame, state, value, item.at))
+                continue
             known = iteration.known_items(frame, state, value)
             if known is not None:
                 items.extend(known)

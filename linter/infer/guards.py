@@ -47,12 +47,20 @@ def short_name(path: str) -> str:
 
 
 def make(
-    frame: Frame, state: State, path: str, effect: str, args: list[Any], keywords: dict[str, Any], site: Site
+    frame: Frame,
+    state: State,
+    path: str,
+    effect: str,
+    args: list[Any],
+    keywords: dict[str, Any],
+    site: Site,
+    expr: ir.Call | None = None,
 ) -> Any:
     """Call a guard class: `torch.no_grad()`, `torch.set_grad_enabled(mode)` ..."""
     name = short_name(path)
     argument = state.resolve(args[0] if args else keywords.get("mode"))
-    varies = effect not in ("off", "on") and argument is not None
+    written_out = expr is not None and all(isinstance(arg.value, ir.Const) for arg in expr.args)
+    varies = effect not in ("off", "on") and not written_out
     guard = GuardSite(name, "object", site, frame.depth, frame.name, varies)
     if isinstance(argument, Closure | Bound | Partial) and (
         not isinstance(argument, Bound) or isinstance(argument.method, Closure)

@@ -51,7 +51,7 @@ def call_known(
         return call_builtin(frame, state, path[9:], args, keywords, site, expr)
     effect = facts.guards.get(path)
     if effect is not None:
-        return guards.make(frame, state, path, effect, args, keywords, site)
+        return guards.make(frame, state, path, effect, args, keywords, site, expr)
     special = _standard_library(frame, state, path, args, keywords, site)
     if special is not None:
         return special
@@ -116,7 +116,8 @@ def _copied(frame: Frame, state: State, value: Any) -> Any:
     value = state.resolve(value)
     if isinstance(value, Instance):
         copy = Instance(frame.run.fresh(), value.klass, value.args)
-        state.allocate(copy.id, dict(state.fields(value.id)))
+        fields = {key: field for key, field in state.fields(value.id).items() if key != "#inference"}
+        state.allocate(copy.id, fields)
         return copy
     return value
 
@@ -388,7 +389,7 @@ def _construct(
         note_optimized(frame, state, args[0] if args else keywords.get("params"), site)
         return instance
     if state.mode.inference and facts.starts("modules.prefixes", path):
-        state.write(instance.id, "#inference", Literal(site))
+        classes.mark_inference(frame, state, instance, "built", site)
     return instance
 
 

@@ -42,6 +42,8 @@ from gradguard.ir import nodes as ir
 
 _SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "train", "eval", "type", "share_memory"})
 
+_CONVERTING = frozenset({"to", "cuda", "half", "double", "bfloat16"})
+
 
 def call_method(
     frame: Frame,
@@ -294,6 +296,8 @@ def module_method(
             freeze(frame, state, base, bool(flag.value) if isinstance(flag, Literal) else None)
             return base
         case _ if name in _SAME:
+            if state.mode.inference and name in _CONVERTING and not _to_cpu(state, args):
+                classes.mark_inference(frame, state, base, "converted", site)
             return base
         case "register_buffer" | "register_parameter" | "add_module" | "register_module":
             key = state.resolve(args[0]) if args else None
@@ -327,6 +331,10 @@ def module_method(
             return NONE
         case _:
             return unknown_method(frame, state, frame.run.unknown(name), name, args, keywords, site, expr, name)
+
+
+def _to_cpu(state: State, args: list[Any]) -> bool:
+    return any(state.resolve(arg) == Literal("cpu") for arg in args)
 
 
 def unknown_method(

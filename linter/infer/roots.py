@@ -15,6 +15,7 @@ from gradguard.infer.program import Program
 from gradguard.infer.run import STEPS, Ended, Exhausted, Run
 from gradguard.infer.sites import Root, Site
 from gradguard.infer.state import State
+from gradguard.infer.training import note_training
 from gradguard.infer.values import (
     Bound,
     Closure,
@@ -50,6 +51,7 @@ def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root
     mode = _entry_mode(run, state, ended)
     _bind_suspects(top, state, key)
     _run_functions(top, state, key, mode)
+    note_training(run)
     return list(zip(run.events, run.roots, strict=True))
 
 
@@ -129,7 +131,7 @@ def _run_class(top: Frame, state: State, statement: ir.ClassDef, mode: Mode) -> 
     if klass is None:
         return
     methods = [s.function for s in statement.body if isinstance(s, ir.FunctionDef)]
-    wanted = [m for m in methods if is_interesting(m) and not is_covered(top.run, top.module, m)]
+    wanted = [m for m in methods if _is_wanted(top, m)]
     if not wanted:
         for inner in statement.body:
             if isinstance(inner, ir.ClassDef):
@@ -147,6 +149,13 @@ def _run_class(top: Frame, state: State, statement: ir.ClassDef, mode: Mode) -> 
     for inner in statement.body:
         if isinstance(inner, ir.ClassDef):
             _run_class(top, state, inner, mode)
+
+
+def _is_wanted(top: Frame, method: ir.Function) -> bool:
+    """Whether a method has to be run on its own."""
+    if top.run.facts.has("hooks.differentiated", method.name):
+        return True
+    return is_interesting(method) and not is_covered(top.run, top.module, method)
 
 
 def _method_mode(top: Frame, klass: Klass, name: str, mode: Mode) -> Mode:
@@ -221,7 +230,8 @@ def _run_root(top: Frame, base: State, closure: Closure, instance: Instance | No
     """Run one function on its own, with unknown arguments, unless it has been run to the last statement."""
     run = top.run
     function = closure.function
-    if not is_interesting(function) or is_covered(run, closure.module, function):
+    is_hook = instance is not None and run.facts.has("hooks.differentiated", function.name)
+    if not is_hook and (not is_interesting(function) or is_covered(run, closure.module, function)):
         return
     if isinstance(closure.owner, Klass) and _is_autograd_function(closure.owner):
         return

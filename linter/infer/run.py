@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from gradguard.facts.tables import Facts
-from gradguard.infer.events import Event
+from gradguard.infer.events import Event, ModuleMadeUnderInference
 from gradguard.infer.modes import GuardSite, Mode, When
 from gradguard.infer.sites import Root, Site
 from gradguard.infer.values import Closure, Unknown
@@ -50,6 +50,8 @@ class Run:
     binding: set[tuple[int, int]] = field(default_factory=set)
     imported: set[str] = field(default_factory=set)
     classes: list[tuple[Any, str]] = field(default_factory=list)
+    live: list[tuple[Site, Root]] = field(default_factory=list)
+    made_under_inference: dict[int, ModuleMadeUnderInference] = field(default_factory=dict)
     optimized: dict[int, Site] = field(default_factory=dict)
     entered: set[Site] = field(default_factory=set)
     owners: dict[int, Any] = field(default_factory=dict)

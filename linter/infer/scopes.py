@@ -115,6 +115,8 @@ def named(frame: Frame, value: Any, name: str, at: int) -> Any:
     """The value with the step that gives it a name on its trail."""
     if isinstance(value, Tensor) and value.converted is not None and value.track is Track.LEAF:
         value = replace(value, converted=None)
+    if isinstance(value, Tensor) and value.track is Track.TRACKED and not value.bound:
+        value = replace(value, bound=True)
     if isinstance(value, Tensor) and value.trail is not None:
         return replace(value, trail=longer(value.trail, frame.site(at), f"`{name}` is built from it"))
     return value

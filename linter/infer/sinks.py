@@ -65,6 +65,9 @@ def backward_asked(frame: Frame, state: State, value: Any, subject: str, site: S
             _forced_unknown(frame, option, site)
             if isinstance(option, Tensor) and option.track is Track.TRACKED and len(options) == 1:
                 _constant_terms(frame, option, subject, site)
+                _lost_views(frame, state, option, subject, site, package)
+            if isinstance(option, Tensor) and option.track is Track.TRACKED:
+                frame.run.live.append((site, frame.run.root))
         return
     tensor = next((one for one in options if one.cause is not None), options[0])
     if tensor.forced is not None:
@@ -90,6 +93,12 @@ def _forced_unknown(frame: Frame, option: Any, site: Site) -> None:
     if isinstance(option, Unknown | Tensor) and option.origin in frame.run.forced:
         flag, form, subject = frame.run.forced.pop(option.origin)
         frame.run.emit(FlagForced(None, subject, form, flag, form.startswith("."), site))
+
+
+def _lost_views(frame: Frame, state: State, tensor: Tensor, subject: str, site: Site, package: str) -> None:
+    """Guarded views of values that nothing else uses: what lies behind them gets no gradient."""
+    for view in tensor.views:
+        frame.run.emit(BackwardAsked(view, subject, site, state.mode, chain_of(frame), package))
 
 
 def _constant_terms(frame: Frame, tensor: Tensor, subject: str, site: Site) -> None:

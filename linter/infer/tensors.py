@@ -117,6 +117,7 @@ def _tracked(frame: Frame, site: Site, tensors: list[Tensor], operation: Operati
         made=True,
         would=True,
         lossy=operation.lossy or (operation.linear and any(t.lossy for t in tensors)),
+        views=tuple(view for t in tensors for view in ((t,) if t.track is Track.VIEW and t.views else t.views))[:2],
         terms=terms[:8],
         parts=parts,
         depth=frame.depth,
@@ -289,9 +290,11 @@ def guarded_view(frame: Frame, state: State, site: Site, base: Tensor, name: str
     cause = guard_cause(frame, state, site, name)
     if base.depth < frame.depth and frame.calls:
         cause = replace(cause, outside=frame.calls[min(base.depth, len(frame.calls) - 1)])
+    nameless = cause.outside is not None and not base.bound
     return Tensor(
         Track.VIEW,
         frame.run.fresh(),
+        views=(base,) if nameless else (),
         cause=cause,
         trail=Trail(site, f"`{name}` makes a view here, while recording is off"),
         would=True,

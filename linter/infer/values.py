@@ -78,7 +78,8 @@ class Tensor:
 
     `made` says that the value was computed here rather than handed in. `would` says that it would have been
     tracked had recording been on. `lossy`: it is a reduction or a loss. `parts` are the origins of the tracked
-    summands of a sum. `when` (of CONDITIONAL) is the fact under which it is tracked.
+    summands of a sum. `when` (of CONDITIONAL) is the fact under which it is tracked. `bound`: it was given a
+    name. `views` are the guarded views of nameless values that went into it.
     """
 
     track: Track
@@ -101,6 +102,8 @@ class Tensor:
     integer: bool = False
     opaque: bool = False
     size: int | None = None
+    bound: bool = False
+    views: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
