@@ -312,7 +312,7 @@ def guard_method(frame: Frame, state: State, guard: Guard, name: str, args: list
     """`guard.__enter__()` and the like."""
     match name:
         case "__enter__":
-            if ENTERED not in state.heap:
+            if not state.has(ENTERED):
                 state.allocate(ENTERED)
             state.write(ENTERED, guard.origin, Literal(state.mode))
             enter_guard(frame, state, guard, site, "entered")

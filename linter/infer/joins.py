@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from gradguard.infer.modes import Mode, When
-from gradguard.infer.state import Fields, State
+from gradguard.infer.state import Fields, Layer, State, parted
 from gradguard.infer.values import Alternatives, Dict, List, Literal, Tensor, Track, Tuple, Unknown
 
 _DEPTH = 3
@@ -27,13 +27,17 @@ def join(a: State | None, b: State | None) -> State | None:
     if a is None or b is None:
         return a or b
     key = distinguishing(a, b)
-    heap = dict(a.heap)
-    for identity, fields in b.heap.items():
-        mine = heap.get(identity)
-        if mine is None:
-            heap[identity] = fields
-        elif mine is not fields:
-            heap[identity] = _join_fields(mine, fields, key)
+    common, mine, other = parted(a, b)
+    entries: dict[int, Fields] = dict(other)
+    for identity, fields in mine.items():
+        theirs = other.get(identity)
+        if theirs is None and common is not None and identity <= common.highest:
+            theirs = common.find(identity)
+        entries[identity] = fields if theirs is None or theirs is fields else _join_fields(fields, theirs, key)
+    if common is not None:
+        for identity, fields in other.items():
+            if identity <= common.highest and identity not in mine and (before := common.find(identity)) is not None and before is not fields:
+                entries[identity] = _join_fields(before, fields, key)
     facts = {name: truth for name, truth in a.facts.items() if b.facts.get(name) is truth}
     changed = dict(a.changed)
     for origin, tensor in b.changed.items():
@@ -41,8 +45,9 @@ def join(a: State | None, b: State | None) -> State | None:
             changed[origin] = _join_changed(changed[origin], tensor, key)
         elif origin not in changed:
             changed[origin] = tensor
-    joined = State(heap, facts, join_modes(a.mode, b.mode, key), changed)
-    joined.owned = set()
+    layer = Layer(entries, common)
+    layer.highest = max(a.layer.highest, b.layer.highest)
+    joined = State(layer, facts, join_modes(a.mode, b.mode, key), changed)
     return joined
 
 
@@ -155,3 +160,39 @@ def overlay(before: Any, after: Any) -> Any:
             return after
         case _:
             return merge(before, after)
+
+
+def is_settled(before: State, after: State) -> bool:
+    """Whether one more turn of a loop would see what this one saw: the names and fields that were there keep
+    their kind of value, and the mode its effect."""
+    if (before.mode.records, before.mode.when) != (after.mode.records, after.mode.when):
+        return False
+    common, _, written = parted(before, after)
+    if common is None:
+        return False
+    for identity, later in written.items():
+        earlier = common.find(identity) if identity <= common.highest else None
+        if earlier is None or earlier is later:
+            continue
+        for name, value in later.items():
+            old = earlier.get(name)
+            if old is not None and old is not value and _kind(old) != _kind(value):
+                return False
+    return all(origin in before.changed or tensor.made for origin, tensor in after.changed.items())
+
+
+def _kind(value: Any) -> Any:
+    """What of a value decides how the program goes on."""
+    match value:
+        case Tensor():
+            return (value.track, value.cause and value.cause.site, value.number, value.opaque, value.rebound, value.lossy)
+        case Unknown():
+            return "unknown"
+        case Tuple(items=items):
+            return tuple(map(_kind, items))
+        case Alternatives():
+            return (_kind(value.then), _kind(value.other))
+        case Literal(value=constant):
+            return "number" if isinstance(constant, int | float) and not isinstance(constant, bool) else value
+        case _:
+            return value if isinstance(value, Dict | List) else type(value)

@@ -126,7 +126,7 @@ def _gradient(frame: Frame, state: State, base: Tensor) -> Any:
         return Literal(None)
     known = state.read(0, key)
     if known is None:
-        if 0 not in state.heap:
+        if not state.has(0):
             state.allocate(0)
         known = Tensor(Track.DATA, frame.run.fresh(), made=True, opaque=True)
         state.write(0, key, known)
@@ -167,7 +167,7 @@ def _remember(frame: Frame, state: State, base: Unknown, name: str) -> Any:
     value = state.read(base.origin, name)
     if value is None:
         value = Unknown(frame.run.fresh(), name)
-        if base.origin not in state.heap:
+        if not state.has(base.origin):
             state.allocate(base.origin)
         state.write(base.origin, name, value)
     return value
@@ -189,14 +189,14 @@ def set_attribute(frame: Frame, state: State, base: Any, target: ir.Attr, value:
             value = rebinding(frame, state.resolve(state.read(identity, name)), value, subject_of(subject, name), target.at)
             state.write(identity, name, value)
         case Unknown(origin=origin):
-            if origin not in state.heap:
+            if not state.has(origin):
                 state.allocate(origin)
             state.write(origin, name, value)
         case Tensor() if name == "data":
             if base.track is Track.LEAF and isinstance(value, Tensor) and value.inference is not None:
                 state.change(base, replace(base, inference=value.inference))
         case Tensor() if name == "grad":
-            if 0 not in state.heap:
+            if not state.has(0):
                 state.allocate(0)
             state.facts.pop(f"t{base.origin}.grad is None", None)
             if state.resolve(value) == Literal(None):
@@ -256,7 +256,7 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
                 if found is not None:
                     return found
                 value = Unknown(frame.run.fresh(), index.value if isinstance(index.value, str) else base.hint)
-                if origin not in state.heap:
+                if not state.has(origin):
                     state.allocate(origin)
                 state.write(origin, ("key", index.value), value)
                 return value
@@ -341,7 +341,7 @@ def set_item(frame: Frame, state: State, base: Any, index: Any, value: Any, targ
             written_into(frame, state, base, value, frame.site(target.at))
         case Unknown(origin=origin):
             if isinstance(index, Literal):
-                if origin not in state.heap:
+                if not state.has(origin):
                     state.allocate(origin)
                 state.write(origin, ("key", index.value), value)
         case _:

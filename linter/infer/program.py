@@ -58,7 +58,7 @@ class Program:
         if scope is None:
             scope = frame.run.fresh()
             self.scopes[key] = scope
-        if scope not in state.heap:
+        if not state.has(scope):
             state.allocate(scope, {"__name__": Literal(key)})
         return scope
 

@@ -11,13 +11,13 @@ from gradguard.infer.describe import last_name
 from gradguard.infer.expressions import arithmetic, evaluate, note_await
 from gradguard.infer.frames import Exit, Frame
 from gradguard.infer.guards import Leave, enter_context
-from gradguard.infer.joins import join, overlay
+from gradguard.infer.joins import is_settled, join, overlay
 from gradguard.infer.loose_guards import note_assigned, note_discarded
 from gradguard.infer.objects import set_attribute, set_item, written_into
 from gradguard.infer.run import Ended
 from gradguard.infer.scopes import assign, lookup, named, rebinding, scope_for, unbind
 from gradguard.infer.sites import Site
-from gradguard.infer.state import State
+from gradguard.infer.state import State, parted
 from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.updates import note_loop
 from gradguard.infer.values import NONE, Lazy, List, Literal, Tensor, Track, Tuple
@@ -164,8 +164,11 @@ def _for(frame: Frame, state: State, statement: ir.For) -> State | None:
             item = iteration.element(frame, current, source, at)
             assign(frame, current, statement.target, item, at)
             _forget(current)
+            head = current.fork()
             current, breaks = _round(frame, current, statement.body)
             outs.extend(breaks)
+            if current is None or is_settled(head, current):
+                break
         current = _maybe_skipped(before, current, outs)
     if current is not None and statement.orelse:
         current = execute(frame, current, statement.orelse)
@@ -184,9 +187,10 @@ def _maybe_skipped(before: State, after: State | None, outs: list[State]) -> Sta
     """The state behind a loop that may not have run at all."""
     if after is None:
         return None if outs else before
-    for identity, fields in before.heap.items():
-        later = after.heap.get(identity)
-        if later is None or later is fields:
+    common, _, written = parted(before, after)
+    for identity, later in list(written.items()):
+        fields = common.find(identity) if common is not None and identity <= common.highest else None
+        if fields is None or later is fields:
             continue
         for name, value in fields.items():
             now = later.get(name)
@@ -216,8 +220,11 @@ def _while(frame: Frame, state: State, statement: ir.While) -> State | None:
             assume(skipped, condition, False)
             outs.append(skipped)
         _forget(current)
+        head = current.fork()
         current, breaks = _round(frame, current, statement.body)
         outs.extend(breaks)
+        if current is None or is_settled(head, current):
+            break
     endless = isinstance(statement.test, ir.Const) and bool(statement.test.value)
     result = None if endless else current
     if result is not None and statement.orelse:

@@ -1,0 +1,209 @@
+"""When a guard is alive: made, held by what owns it, dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradguard.infer.events import GuardUnused
+from gradguard.infer.joins import join
+from gradguard.infer.modes import ON, GuardSite, Mode, When
+from gradguard.infer.rust.session import ALIVE, RustFrame, Session, Statement
+from gradguard.infer.rust.values import Stream, Variant
+from gradguard.infer.sites import Site
+from gradguard.infer.state import State
+from gradguard.infer.values import Alternatives, Closure, Guard, Instance, List, Literal, Test, Tuple, Unknown
+
+_ON = Literal(True)
+_OFF = Literal(False)
+_MAYBE = Unknown(-1, "maybe alive")
+_DEPTH = 6
+
+
+def start(frame: RustFrame, state: State, guard_site: GuardSite) -> Guard:
+    """A new guard, alive, that the statement at hand owns until something else does."""
+    session = frame.session
+    guard = Guard("off", guard_site, origin=session.run.fresh())
+    session.guards[guard.origin] = guard
+    session.born[guard.origin] = session.activity
+    own(session, (guard.origin,))
+    state.write(ALIVE, guard.origin, _ON)
+    settle(session, state)
+    return guard
+
+
+def own(session: Session, guards: Iterable[int]) -> None:
+    """Let the statement at hand own guards until it ends."""
+    if session.statements:
+        session.statements[-1].made.extend(guards)
+
+
+def held_by(session: Session, state: State, value: Any, depth: int = 0) -> set[int]:
+    """The guards that a value owns or refers to."""
+    if not session.guards or depth > _DEPTH:
+        return set()
+    match value:
+        case Guard(origin=origin):
+            return {origin}
+        case Tuple(items=items) | Variant(items=items) | Stream(items=items):
+            parts: Iterable[Any] = items
+        case Alternatives():
+            parts = (value.then, value.other)
+        case List(id=identity) | Instance(id=identity) | Unknown(origin=identity):
+            parts = list(state.fields(identity).values())
+        case Closure(scopes=scopes) if scopes and scopes[-1] in session.captures:
+            parts = list(state.fields(scopes[-1]).values())
+        case _:
+            return set()
+    return {one for part in parts for one in held_by(session, state, part, depth + 1)}
+
+
+def held_in(session: Session, state: State, scope: int) -> set[int]:
+    """The guards that the names of a scope hold."""
+    return {one for value in state.fields(scope).values() for one in held_by(session, state, value)}
+
+
+def release(session: Session, state: State, guards: Iterable[int]) -> bool:
+    """Drop guards; whether any of them was alive."""
+    alive = [one for one in guards if state.read(ALIVE, one) not in (None, _OFF)]
+    for one in alive:
+        state.write(ALIVE, one, _OFF)
+    if alive:
+        settle(session, state)
+    return bool(alive)
+
+
+def lose(session: Session, state: State, guards: Iterable[int]) -> None:
+    """Guards went where they cannot be followed."""
+    for one in guards:
+        if state.read(ALIVE, one) not in (None, _OFF):
+            state.write(ALIVE, one, _MAYBE)
+    settle(session, state)
+
+
+def settle(session: Session, state: State) -> None:
+    """The grad mode that follows from which guards are alive."""
+    fields = state.fields(ALIVE)
+    if not fields:
+        return
+    maybe: Mode | None = None
+    for origin in sorted(fields):
+        alive = state.resolve(fields[origin])
+        site = session.guards[origin].site
+        if alive == _ON:
+            state.mode = Mode(False, False, site)
+            return
+        if alive == _OFF:
+            continue
+        when = _condition(alive)
+        maybe = Mode(None, False, site, None if maybe is not None else when)
+    state.mode = maybe if maybe is not None else ON
+
+
+def _condition(alive: Any) -> When | None:
+    """The condition under which recording is on, of a guard that is alive on one of two paths."""
+    match alive:
+        case Alternatives(key=key, then=Literal(value=bool(then)), other=Literal(value=bool(other))) if then != other:
+            return When(key, not then)
+        case Test(key=key, truth=truth):
+            return When(key, not truth)
+        case _:
+            return None
+
+
+def join_states(session: Session, a: State | None, b: State | None) -> State | None:
+    """One state that covers both. A guard that neither still reaches may be alive for good."""
+    if a is None or b is None:
+        return a or b
+    fields = {**a.fields(ALIVE), **b.fields(ALIVE)}
+    for origin in fields:
+        for state in (a, b):
+            if state.read(ALIVE, origin) is None:
+                state.write(ALIVE, origin, _OFF)
+    before = _reachable(session, a) | _reachable(session, b) if fields else set()
+    joined = join(a, b)
+    assert joined is not None
+    if fields:
+        lose(session, joined, before - _reachable(session, joined))
+        settle(session, joined)
+    return joined
+
+
+def _reachable(session: Session, state: State) -> set[int]:
+    """What the names of all calls under way hold, and the statements that are not done."""
+    found = {one for statement in session.statements for one in statement.made}
+    for scope in session.live:
+        found |= held_in(session, state, scope)
+    return found
+
+
+def begin(frame: RustFrame, at: int) -> None:
+    """A statement starts."""
+    frame.session.statements.append(Statement(frame.site(at)))
+
+
+def finish(frame: RustFrame, state: State | None, value: Any, since: int) -> None:
+    """A statement ends: what it made and nothing holds is dropped, on every way out of it since exit `since`."""
+    session = frame.session
+    done = session.statements.pop()
+    if not session.guards:
+        return
+    for one in frame.exits[since:]:
+        _drop(session, one.state, set(done.made), one.value)
+    if state is None:
+        return
+    candidates = set(done.made) | held_by(session, state, value)
+    dropped = _drop(session, state, candidates, None)
+    for origin in sorted(dropped & set(done.made)):
+        if session.born[origin] == session.activity:
+            _tell_dropped(frame, origin, done.site)
+
+
+def _tell_dropped(frame: RustFrame, origin: int, site: Site) -> None:
+    guard = frame.session.guards[origin].site
+    frame.run.emit(GuardUnused(guard, "dropped", site))
+
+
+def _drop(session: Session, state: State, candidates: set[int], kept: Any) -> set[int]:
+    alive = {one for one in candidates if state.read(ALIVE, one) not in (None, _OFF)}
+    if alive:
+        alive -= _reachable(session, state) | held_by(session, state, kept)
+        release(session, state, alive)
+    return alive
+
+
+def enter_scope(frame: RustFrame, state: State, scope: int) -> None:
+    """The names of a block come to life."""
+    if not state.has(scope):
+        state.allocate(scope, {})
+    frame.session.live.append(scope)
+
+
+def leave_scope(frame: RustFrame, state: State | None, scope: int, value: Any, since: int) -> None:
+    """A block ends with `value`: what its names hold is dropped, on every way out of it since exit `since`."""
+    session = frame.session
+    session.live.remove(scope)
+    if not session.guards:
+        return
+    if state is not None:
+        _drop(session, state, held_in(session, state, scope), value)
+    for one in frame.exits[since:]:
+        _drop(session, one.state, held_in(session, one.state, scope), one.value)
+
+
+def without(session: Session, state: State, value: Any, taken: set[int]) -> Any:
+    """A value from which guards were moved away."""
+    match value:
+        case Guard(origin=origin) if origin in taken:
+            return Unknown(session.run.fresh(), "moved")
+        case Tuple(items=items):
+            return Tuple(tuple(without(session, state, item, taken) for item in items))
+        case Variant(name=name, items=items):
+            return Variant(name, tuple(without(session, state, item, taken) for item in items))
+        case Instance(id=identity) | List(id=identity):
+            for key, field in list(state.fields(identity).items()):
+                if held_by(session, state, field) & taken:
+                    state.write(identity, key, without(session, state, field, taken))
+            return value
+        case _:
+            return Unknown(session.run.fresh(), "moved") if held_by(session, state, value) & taken else value
