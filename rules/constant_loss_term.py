@@ -15,8 +15,8 @@ def check(event: ConstantTerm) -> Iterator[Draft]:
         return
     why = f"made under {guard_text(cause.guard)}" if cause.kind == "guard" else f"cut by `{cause.verb}`"
     place = cause.site
-    if cause.kind == "guard" and cause.guard is not None and cause.guard.depth < len(cause.calls):
-        place = cause.calls[cause.guard.depth]
+    if cause.kind == "guard" and term.depth < len(cause.calls):
+        place = cause.calls[term.depth]
     yield Draft(
         place,
         f"a term of the loss is {why}, so it shifts the value and trains nothing",

@@ -216,7 +216,11 @@ def instantiate(
 
 
 def dataclass_fields(state: State, klass: Klass) -> list[str]:
-    return [key for key in state.fields(klass.id) if isinstance(key, str) and not key.startswith(("_", "#"))]
+    return [
+        key
+        for key, value in state.fields(klass.id).items()
+        if isinstance(key, str) and not key.startswith(("_", "#")) and not isinstance(value, Closure | Klass)
+    ]
 
 
 def construct_outside(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradguard.infer.program import Program
     from gradguard.infer.state import State
 
-STEPS = 60_000
+STEPS = 15_000
 CALL_DEPTH = 14
 RECURSION = 2
 
@@ -57,7 +57,7 @@ class Run:
     owners: dict[int, Any] = field(default_factory=dict)
     tracked_made: int = 0
     quiet: int = 0
-    expected: int = 0
+    expected: list[int] = field(default_factory=list)
     grad_of: dict[int, tuple[Any, str, Site]] = field(default_factory=dict)
     statement_start: int = 0
     returned: dict[int, list[tuple[Site, Any]]] = field(default_factory=dict)

@@ -24,8 +24,17 @@ from gradguard.infer.state import State
 from gradguard.infer.values import Tensor, Track, Unknown
 
 
+ANYWHERE = -1
+
+
 def chain_of(frame: Frame) -> CallChain:
     return CallChain(frame.calls, frame.functions)
+
+
+def is_expected(frame: Frame) -> bool:
+    """Whether an error here is one that the program waits for: in a try block of this function, or anywhere
+    under a test's `raises`."""
+    return any(depth in (frame.depth, ANYWHERE) for depth in frame.run.expected)
 
 
 def leak_of(frame: Frame, tensor: Tensor) -> ModeLeft | None:
@@ -40,7 +49,7 @@ def leak_of(frame: Frame, tensor: Tensor) -> ModeLeft | None:
 def _tell(frame: Frame, tensor: Tensor, event: Event, asked: Site) -> None:
     """Emit the event, or what stands behind it: a mode that was left off, or a rebound parameter."""
     guard = tensor.cause.guard if tensor.cause is not None else None
-    if frame.run.expected or (guard is not None and guard.site in frame.run.entered):
+    if is_expected(frame) or (guard is not None and guard.site in frame.run.entered):
         return
     leak = leak_of(frame, tensor)
     if leak is not None:
@@ -140,7 +149,7 @@ def grad_read(frame: Frame, state: State, value: Any, subject: str, site: Site) 
 def gradient_used(frame: Frame, state: State, gradient: Tensor) -> None:
     """Something is done with `value.grad`: tell if the value is an intermediate one that did not keep it."""
     found = frame.run.grad_of.get(gradient.origin)
-    if found is None or frame.run.expected:
+    if found is None or is_expected(frame):
         return
     value, subject, site = found
     if f"t{value.origin}.retained" not in state.facts and value.converted is None:
@@ -155,7 +164,7 @@ def hook_registered(frame: Frame, state: State, value: Any, subject: str, site: 
 
 
 def inference_saved(frame: Frame, state: State, value: Tensor, subject: str, site: Site) -> None:
-    if not frame.run.expected:
+    if not is_expected(frame):
         frame.run.emit(InferenceTensorSaved(value, subject, site, chain_of(frame)))
 
 

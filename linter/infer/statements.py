@@ -16,6 +16,7 @@ from gradguard.infer.loose_guards import note_assigned, note_discarded
 from gradguard.infer.objects import set_attribute, set_item, written_into
 from gradguard.infer.run import Ended
 from gradguard.infer.scopes import assign, lookup, named, rebinding, scope_for, unbind
+from gradguard.infer.sinks import ANYWHERE
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State, parted
 from gradguard.infer.truths import as_test, assume, truth
@@ -25,6 +26,7 @@ from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 
 ROUNDS = 2
+EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "warns")
 
 
 def execute(frame: Frame, state: State, body: ir.Body) -> State | None:
@@ -243,6 +245,13 @@ def _enter_next(frame: Frame, state: State, statement: ir.With, index: int) -> S
         return execute(frame, state, statement.body)
     entry = statement.entries[index]
     since, held = len(frame.exits), len(frame.guards)
+    if isinstance(entry.context, ir.Call) and last_name(entry.context.func) in EXPECTING:
+        frame.run.expected.append(ANYWHERE)
+        try:
+            end = _enter_next(frame, state, statement, index + 1)
+        finally:
+            frame.run.expected.pop()
+        return end if end is not None else state
     value, leave = enter_context(frame, state, entry)
     if statement.is_async:
         note_await(frame, state, entry.at)
@@ -266,11 +275,13 @@ def _try(frame: Frame, state: State, statement: ir.Try) -> State | None:
     entry = state.fork()
     since = len(frame.exits)
     expecting = any(_expects_error(handler) for handler in statement.handlers)
-    frame.run.expected += expecting
+    if expecting:
+        frame.run.expected.append(frame.depth)
     try:
         end = execute(frame, state, statement.body)
     finally:
-        frame.run.expected -= expecting
+        if expecting:
+            frame.run.expected.pop()
     raised = [one for one in frame.exits[since:] if one.kind == "raise"]
     after_body = end.fork() if end is not None else None
     if end is not None and statement.orelse:

@@ -271,7 +271,7 @@ def sum_of(frame: Frame, state: State, site: Site, left: Any, right: Any, name: 
     for side in (left, right):
         for tensor in walk(state, side):
             if _is_constant_term(tensor):
-                terms.append(Term(tensor.cause, tensor.trail, tensor.assumed, site))
+                terms.append(Term(tensor.cause, tensor.trail, tensor.assumed, site, frame.depth))
     return replace(result, terms=tuple(terms[:8]))
 
 

@@ -56,12 +56,13 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A constant summand of a tracked sum: why it is constant and the origin of what it was made from."""
+    """A constant summand of a tracked sum: why it is constant, where it is added, and at what call depth."""
 
     cause: Cause
     trail: Trail | None
     assumed: tuple[str, ...]
     site: Site
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)

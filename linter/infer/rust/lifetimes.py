@@ -16,7 +16,7 @@ from gradguard.infer.values import Alternatives, Closure, Guard, Instance, List,
 
 _ON = Literal(True)
 _OFF = Literal(False)
-_MAYBE = Unknown(-1, "maybe alive")
+_MAYBE = Unknown(-2, "maybe alive")
 _DEPTH = 6
 
 
@@ -32,10 +32,11 @@ def start(frame: RustFrame, state: State, guard_site: GuardSite) -> Guard:
     return guard
 
 
-def own(session: Session, guards: Iterable[int]) -> None:
-    """Let the statement at hand own guards until it ends."""
+def own(session: Session, guards: Iterable[int], *, made: bool = True) -> None:
+    """Let the statement at hand own guards until it ends: they were made in it, or taken from what held them."""
     if session.statements:
-        session.statements[-1].made.extend(guards)
+        statement = session.statements[-1]
+        (statement.made if made else statement.taken).extend(guards)
 
 
 def held_by(session: Session, state: State, value: Any, depth: int = 0) -> set[int]:
@@ -75,7 +76,11 @@ def release(session: Session, state: State, guards: Iterable[int]) -> bool:
 
 def lose(session: Session, state: State, guards: Iterable[int]) -> None:
     """Guards went where they cannot be followed."""
-    for one in guards:
+    lost = set(guards)
+    for statement in session.statements if lost else ():
+        statement.made[:] = [one for one in statement.made if one not in lost]
+        statement.taken[:] = [one for one in statement.taken if one not in lost]
+    for one in lost:
         if state.read(ALIVE, one) not in (None, _OFF):
             state.write(ALIVE, one, _MAYBE)
     settle(session, state)
@@ -131,7 +136,7 @@ def join_states(session: Session, a: State | None, b: State | None) -> State | N
 
 def _reachable(session: Session, state: State) -> set[int]:
     """What the names of all calls under way hold, and the statements that are not done."""
-    found = {one for statement in session.statements for one in statement.made}
+    found = {one for statement in session.statements for one in (*statement.made, *statement.taken)}
     for scope in session.live:
         found |= held_in(session, state, scope)
     return found
@@ -148,11 +153,12 @@ def finish(frame: RustFrame, state: State | None, value: Any, since: int) -> Non
     done = session.statements.pop()
     if not session.guards:
         return
+    owned = {*done.made, *done.taken}
     for one in frame.exits[since:]:
-        _drop(session, one.state, set(done.made), one.value)
+        _drop(session, one.state, owned, one.value)
     if state is None:
         return
-    candidates = set(done.made) | held_by(session, state, value)
+    candidates = owned | held_by(session, state, value)
     dropped = _drop(session, state, candidates, None)
     for origin in sorted(dropped & set(done.made)):
         if session.born[origin] == session.activity:
@@ -170,6 +176,14 @@ def _drop(session: Session, state: State, candidates: set[int], kept: Any) -> se
         alive -= _reachable(session, state) | held_by(session, state, kept)
         release(session, state, alive)
     return alive
+
+
+def drop_now(session: Session, state: State, value: Any) -> None:
+    """`drop(value)`: what it holds ends here, unless something else shares it."""
+    guards = held_by(session, state, value)
+    if guards:
+        shared = {one for scope in session.live for one in held_in(session, state, scope)}
+        release(session, state, guards - shared)
 
 
 def enter_scope(frame: RustFrame, state: State, scope: int) -> None:

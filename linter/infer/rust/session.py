@@ -19,10 +19,11 @@ ALIVE = -1
 
 @dataclass(slots=True)
 class Statement:
-    """A statement being executed: the guards made in it."""
+    """A statement being executed: the guards made in it, and those that it took out of their names."""
 
     site: Site
     made: list[int] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
