@@ -357,7 +357,7 @@ def decorate(frame: Frame, state: State, guard: Guard, target: Any, site: Site) 
         case Partial(func=func):
             wrapped = decorate(frame, state, guard, func, site)
             return replace(target, func=wrapped)
-        case Instance() | Bound() | Known():
+        case Instance() | Bound() | Known() | Unknown():
             return _passing_on(frame, state, guard, held, target)
         case _:
             return frame.run.unknown()

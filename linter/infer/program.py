@@ -27,7 +27,6 @@ class Program:
 
     open_path: Opener
     modules: dict[str, Lowered] = field(default_factory=dict)
-    scopes: dict[str, int] = field(default_factory=dict)
     chunk_of: dict[str, dict[str, int]] = field(default_factory=dict)
     found: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
     rebinding: frozenset[str] = frozenset()
@@ -54,10 +53,10 @@ class Program:
 
     def scope_of(self, frame: Frame, state: State, key: str) -> int:
         """The heap id of a module's globals."""
-        scope = self.scopes.get(key)
+        scope = frame.run.module_scopes.get(key)
         if scope is None:
             scope = frame.run.fresh()
-            self.scopes[key] = scope
+            frame.run.module_scopes[key] = scope
         if not state.has(scope):
             state.allocate(scope, {"__name__": Literal(key)})
         return scope

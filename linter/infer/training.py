@@ -40,9 +40,9 @@ def _place(forward: Forward, guard: GuardSite) -> Site:
         if guard.function == "forward" or guard.depth > len(calls):
             return guard.site
         return calls[guard.depth - 1] if guard.depth else guard.site
+    if guard.depth and _is_own_helper(forward, guard):
+        return calls[guard.depth - 1]
     if guard.depth < len(calls):
-        if guard.depth and _is_own_helper(forward, guard):
-            return calls[guard.depth - 1]
         return calls[guard.depth]
     return forward.site
 

@@ -45,7 +45,7 @@ def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
         write = _write_of(frame, state, body, skip.parameter)
         if write is None or not _reads_gradient(frame, body, skip, aliases):
             continue
-        if _is_perturbation(body, skip.parameter) or _checked_before(frame, loop):
+        if not _depends_on_loop(loop, skip.parameter) or _is_perturbation(body, skip.parameter) or _checked_before(frame, loop):
             continue
         frame.run.emit(
             UpdateSkips(
@@ -55,6 +55,22 @@ def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
                 _in_optimizer(frame),
             )
         )
+
+
+def _depends_on_loop(loop: ir.For, parameter: ir.Expr) -> bool:
+    """Whether each turn of the loop is about another parameter."""
+    own = {node.id for node in walk((loop.target,)) if isinstance(node, ir.Name)}
+    for node in walk(loop.body, into_functions=False):
+        match node:
+            case ir.Assign(targets=targets, value=value) if any(
+                isinstance(n, ir.Name) and n.id in own for n in walk((value,))
+            ):
+                own.update(t.id for t in targets if isinstance(t, ir.Name))
+            case ir.For(target=target, iter=source) if any(
+                isinstance(n, ir.Name) and n.id in own for n in walk((source,))
+            ):
+                own.update(n.id for n in walk((target,)) if isinstance(n, ir.Name))
+    return any(isinstance(node, ir.Name) and node.id in own for node in walk((parameter,)))
 
 
 def _gradient_aliases(body: ir.Body) -> list[tuple[str, ir.Expr]]:
@@ -356,6 +372,16 @@ def _raises_on_missing(body: ir.Body) -> bool:
     )
 
 
+def _has_outside_base(klass: Klass) -> bool:
+    """Whether a class derives from one that is not in the tree, other than object."""
+    from gradguard.infer import classes
+
+    return any(
+        not isinstance(base, Klass) and not (isinstance(base, Known) and base.path.startswith(("builtins.", "torch.nn")))
+        for base in classes.lineage(klass)
+    )
+
+
 def _in_optimizer(frame: Frame) -> bool:
     from gradguard.infer import classes
 
@@ -363,6 +389,10 @@ def _in_optimizer(frame: Frame) -> bool:
         return False
     if classes.is_optimizer(frame, frame.klass):
         return True
+    if frame.closure is not None and _has_outside_base(frame.klass):
+        for node in walk(frame.closure.function.body):
+            if isinstance(node, ir.Attr) and node.name == "param_groups":
+                return True
     for base in classes.lineage(frame.klass):
         hint = base.path if isinstance(base, Known) else getattr(base, "hint", "")
         if str(hint).rsplit(".", 1)[-1].endswith(("Optimizer", "Optim", "SGD", "Adam", "AdamW")):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradguard.infer.joins import merge
 from gradguard.infer.rust import lifetimes
 from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.spaces import TypeInfo
 from gradguard.infer.rust.types import NO_TYPE, Type, parse_type, unwrapped, written
 from gradguard.infer.rust.values import Stream, Variant
-from gradguard.infer.joins import merge
 from gradguard.infer.state import State
 from gradguard.infer.values import Instance, List, Literal, Tensor, Tuple, Unknown
 from gradguard.ir import nodes as ir
@@ -39,7 +39,8 @@ def bind(frame: RustFrame, state: State, name: str, value: Any) -> None:
     """A new binding in the innermost scope; one of the same name lives on, out of sight."""
     scope = frame.scopes[-1]
     before = state.read(scope, name)
-    if before is not None and lifetimes.held_by(frame.session, state, before):
+    held = lifetimes.held_by(frame.session, state, before)
+    if held - lifetimes.held_by(frame.session, state, value):
         keep(frame, state, before)
     state.write(scope, name, value)
 
@@ -50,17 +51,28 @@ def keep(frame: RustFrame, state: State, value: Any) -> None:
     state.write(frame.scopes[-1], f"<{frame.session.shadows}>", value)
 
 
+def root_of(frame: RustFrame, state: State, expr: ir.Expr | None) -> tuple[int, str] | None:
+    """The scope and the name that a place starts from."""
+    while isinstance(expr, ir.Attr | ir.Item | ir.Op):
+        expr = expr.operands[0] if isinstance(expr, ir.Op) else expr.base
+    if not isinstance(expr, ir.Name):
+        return None
+    scope = scope_of(frame, state, expr.id)
+    return (scope, expr.id) if scope is not None else None
+
+
 def take(frame: RustFrame, state: State, expr: ir.Expr, guards: set[int]) -> None:
     """Guards were moved out of a place."""
-    root = expr
-    while isinstance(root, ir.Attr | ir.Item | ir.Op):
-        root = root.operands[0] if isinstance(root, ir.Op) else root.base
-    if not guards or not isinstance(root, ir.Name):
-        return
-    scope = scope_of(frame, state, root.id)
-    if scope is not None:
-        value = state.read(scope, root.id)
-        state.write(scope, root.id, lifetimes.without(frame.session, state, value, guards))
+    source = root_of(frame, state, expr) if guards else None
+    if source is not None:
+        strip(frame, state, *source, guards)
+
+
+def strip(frame: RustFrame, state: State, scope: int, name: str, guards: set[int]) -> None:
+    """Guards were moved away from what a name holds."""
+    if guards:
+        value = state.read(scope, name)
+        state.write(scope, name, lifetimes.without(frame.session, state, value, guards))
 
 
 def type_of(frame: RustFrame, value: Any) -> Type:

@@ -109,7 +109,7 @@ def is_silent(body: ir.Body) -> bool:
                 return False
             case ir.Call(func=ir.Lambda()):
                 return False
-            case ir.Update() | ir.Assign() | ir.Raise() | ir.Propagate():
+            case ir.Update() | ir.Assign() | ir.Raise():
                 return False
             case ir.Return(value=value) if not _is_unit(value):
                 return False

@@ -254,10 +254,11 @@ def _body(lowered: Any, index: int) -> ir.Body:  # noqa: ANN401
 
 def _define_all(space: Space, body: ir.Body) -> None:
     for statement in body:
-        _define(space, statement)
+        define(space, statement)
 
 
-def _define(space: Space, statement: ir.Stmt) -> None:
+def define(space: Space, statement: ir.Stmt) -> None:
+    """Note what an item defines."""
     match statement:
         case ir.FunctionDef(function=function):
             space.functions[function.name] = function
