@@ -31,6 +31,7 @@ def analyse(sources: Sequence[Source], settings: Any, progress: Progress | None 
     from gradguard.infer.program import Program
     from gradguard.infer.roots import run_file
     from gradguard.judge.judging import judge
+    from gradguard.replay import replayed
 
     facts = load(dict(settings.frameworks))
     opened = Opened()
@@ -51,7 +52,8 @@ def analyse(sources: Sequence[Source], settings: Any, progress: Progress | None 
         keys.append(key)
     for done, key in enumerate(keys):
         events = run_file(program, facts, key)
-        findings.extend(judge(events, program.modules, set(keys), rules(), settings))
+        judged = judge(events, program.modules, set(keys), rules(), settings)
+        findings.extend(replayed(judged, program, facts, settings))
         if progress is not None:
             progress(done + 1)
     return Report(tuple(in_order(findings)), tuple(failures), len(sources))
@@ -88,7 +90,7 @@ def _open_path(path: str) -> Module | None:
             text = python_text(stream.read())
     except (OSError, ValueError):
         return None
-    module, _, _ = open_source(Source(path, path, text))
+    module, _, _ = open_source(Source(path, path, text, language_of(path)))
     return module
 
 
@@ -96,9 +98,11 @@ def open_source(source: Source) -> tuple[Module | None, Failure | None, Any]:
     """The module of a source, or why there is none: (module, failure, GRD000 finding)."""
     from gradguard.lower.module import Unreadable, open_module
 
-    if source.language != "python":
-        return None, None, None
     try:
+        if source.language == "rust":
+            from gradguard.lower.rust.module import RustModule
+
+            return RustModule(source), None, None
         return open_module(source), None, None
     except Unreadable as error:
         span = source.span((error.row, error.column), (error.row, error.column))
@@ -108,6 +112,10 @@ def open_source(source: Source) -> tuple[Module | None, Failure | None, Any]:
         return None, Failure(source.filename, error.reason), finding
 
 
-def inventory(sources: Sequence[Source], settings: Any) -> tuple[tuple[GuardRecord, ...], tuple[Failure, ...]]:  # noqa: ANN401
+def inventory(
+    sources: Sequence[Source], settings: Any
+) -> tuple[tuple[GuardRecord, ...], tuple[Failure, ...]]:  # noqa: ANN401
     """Every guard of the sources and what it covers."""
-    raise NotImplementedError
+    from gradguard.inventory import listing
+
+    return listing.inventory(sources, settings, open_source)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from gradguard.discover.load import Clean, Loaded, Skipped
+from gradguard.discover.load import Clean, Loaded, NotebookSource, Skipped
 from gradguard.findings import Failure, Finding, GuardRecord, Report
 from gradguard.judge.comments import OURS
 from gradguard.settings.choose import UNREADABLE, check_entries, chosen_codes, ignored_in
@@ -40,9 +40,9 @@ class Opened:
 class Outcome:
     """What a run has to say.
 
-    `report` holds what is to be shown, `sources` the texts by file name, `skipped` the files that are none
-    of ours, `unopened` the files that could not be read at all, `unread` those that could not be read or
-    parsed while GRD000 is silenced for them.
+    `report` holds what is to be shown, `sources` the texts as written by file name, `skipped` the files
+    that are none of ours, `unopened` the files that could not be read at all, `unread` those that could not
+    be read or parsed while GRD000 is silenced for them.
     """
 
     report: Report
@@ -81,16 +81,17 @@ def check(opened: Sequence[Opened], meter: Meter | None = None) -> Outcome:
     """
     _check_settings(opened)
     found, unparsed = _analyse(opened, meter)
+    wanted = _wanted(opened)
     shown: list[Finding] = []
     unopened: list[Failure] = []
     unparsed_told: list[Failure] = []
     unread: list[Failure] = []
     for file in opened:
         match file.loaded:
-            case Failure() as failure:
-                (unopened if UNREADABLE in _wanted(file) else unread).append(failure)
+            case Failure(filename=filename) as failure:
+                (unopened if UNREADABLE in wanted[filename] else unread).append(failure)
             case Source(filename=filename) as source:
-                kept = _kept(file, source, found.get(filename, ()))
+                kept = _kept(file, source, found.get(filename, ()), wanted[filename])
                 shown.extend(kept)
                 told = any(finding.code == UNREADABLE for finding in kept)
                 (unparsed_told if told else unread).extend(unparsed.get(filename, ()))
@@ -165,19 +166,26 @@ def _groups(opened: Sequence[Opened]) -> Iterator[tuple[Settings, list[Source]]]
     yield from groups.items()
 
 
-def _wanted(file: Opened) -> frozenset[str]:
-    """The codes of the rules that speak of this file."""
+def _wanted(opened: Sequence[Opened]) -> Mapping[str, frozenset[str]]:
+    """The codes of the rules that speak of each file that has something to tell, by its name."""
+    telling = [file for file in opened if isinstance(file.loaded, Source | Failure)]
+    if not telling:
+        return {}
     from gradguard.pipeline import rules
 
-    return chosen_codes(file.settings, rules()) - ignored_in(file.settings, file.path, rules())
+    known = rules()
+    chosen = {settings: chosen_codes(settings, known) for settings in {file.settings for file in telling}}
+    return {
+        file.loaded.filename: chosen[file.settings] - ignored_in(file.settings, file.path, known)
+        for file in telling
+    }
 
 
-def _kept(file: Opened, source: Source, findings: Sequence[Finding]) -> list[Finding]:
+def _kept(file: Opened, source: Source, findings: Sequence[Finding], wanted: frozenset[str]) -> list[Finding]:
     """The findings that the settings of the file ask for and no comment silences, in order."""
     from gradguard.judge.suppress import apply_suppressions
     from gradguard.pipeline import rules
 
-    wanted = _wanted(file)
     left, idle = apply_suppressions(source, findings, rules())
     likely_too = file.settings.min_confidence == "likely"
     kept = [
@@ -195,7 +203,11 @@ def _checked(opened: Sequence[Opened], unparsed: Mapping[str, list[Failure]]) ->
 
 
 def _sources(opened: Sequence[Opened]) -> dict[str, Source]:
-    return {file.loaded.filename: file.loaded for file in opened if isinstance(file.loaded, Source)}
+    return {file.loaded.filename: _to_show(file.loaded) for file in opened if isinstance(file.loaded, Source)}
+
+
+def _to_show(source: Source) -> Source:
+    return source.as_written() if isinstance(source, NotebookSource) else source
 
 
 def _words_of(frameworks: Mapping[str, object]) -> frozenset[str]:

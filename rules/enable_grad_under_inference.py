@@ -13,7 +13,10 @@ def check(event: EnabledUnderInference) -> Iterator[Draft]:
     yield Draft(
         event.site,
         f"`{event.guard.name}` cannot bring recording back inside `{event.outer.name}`",
-        (*guard_step(event.outer), (event.site, "`is_grad_enabled()` says True here, and nothing is recorded")),
+        (
+            *guard_step(event.outer),
+            (event.site, "`is_grad_enabled()` says True here, and nothing is recorded"),
+        ),
         help="use `no_grad` outside, or `inference_mode(False)` inside",
     )
 

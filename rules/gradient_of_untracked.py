@@ -20,7 +20,10 @@ def check(event: GradientAsked | GradRead | HookRegistered) -> Iterator[Draft]:
             yield Draft(
                 value.converted,
                 f"{name} is a converted copy of the leaf, so its `.grad` stays None",
-                ((value.converted, "the leaf is hidden behind the conversion"), (site, "`.grad` is read here")),
+                (
+                    (value.converted, "the leaf is hidden behind the conversion"),
+                    (site, "`.grad` is read here"),
+                ),
                 help="convert first and set `requires_grad` on the result",
                 sink=site,
             )

@@ -15,7 +15,10 @@ def check(event: AwaitUnderGuard | CoroutineGuarded) -> Iterator[Draft]:
             yield Draft(
                 site,
                 f"`{function}` awaits inside `{guard.name}`: other tasks run with recording off meanwhile",
-                (*guard_step(guard), (site, "the event loop runs other tasks here, with recording still off")),
+                (
+                    *guard_step(guard),
+                    (site, "the event loop runs other tasks here, with recording still off"),
+                ),
                 help="leave the guard before the await",
             )
         case CoroutineGuarded(guard=guard, site=site, function=function):

@@ -15,7 +15,10 @@ def check(event: YieldUnderGuard) -> Iterator[Draft]:
     yield Draft(
         event.site,
         f"`{event.function}` yields inside `{event.guard.name}`: its consumer runs with recording off",
-        (*guard_step(event.guard), (event.site, "control goes to the consumer here, with recording still off")),
+        (
+            *guard_step(event.guard),
+            (event.site, "control goes to the consumer here, with recording still off"),
+        ),
         help="leave the guard before the yield, or put the guard on the function as a decorator",
     )
 

@@ -15,7 +15,11 @@ def check(event: InferenceTensorSaved) -> Iterator[Draft]:
     yield Draft(
         event.site,
         f"a tensor made under `inference_mode` goes into `{event.subject}`, which must save it for backward",
-        ((made, "the inference tensor is made here"), *cause_steps(event.value), (event.site, "autograd saves it here")),
+        (
+            (made, "the inference tensor is made here"),
+            *cause_steps(event.value),
+            (event.site, "autograd saves it here"),
+        ),
         help="use `no_grad` instead of `inference_mode`, or `clone()` the tensor outside",
         assumed=event.value.assumed,
         sink=event.site,

@@ -13,7 +13,11 @@ def check(event: LazyEscaped) -> Iterator[Draft]:
     yield Draft(
         event.site,
         f"the {event.kind} is made inside `{event.guard.name}` and runs only after it has ended, with recording on",
-        (*guard_step(event.guard), (event.site, "nothing is computed yet"), (event.consumed, "it leaves the guard here")),
+        (
+            *guard_step(event.guard),
+            (event.site, "nothing is computed yet"),
+            (event.consumed, "it leaves the guard here"),
+        ),
         help="build a list inside the guard",
     )
 

@@ -2,4 +2,6 @@
 
 from gradguard.rule import Rule
 
-RULE = Rule("GRD001", "unused-suppression", "a suppression comment that suppresses nothing", severity="warning")
+RULE = Rule(
+    "GRD001", "unused-suppression", "a suppression comment that suppresses nothing", severity="warning"
+)

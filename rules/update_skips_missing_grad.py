@@ -10,12 +10,13 @@ from gradguard.rule import Rule
 
 
 def check(event: UpdateSkips) -> Iterator[Draft]:
-    if event.in_optimizer:
-        return
     yield Draft(
         event.site,
         f"the update passes over `{event.parameter}` in silence when its gradient is missing",
-        ((event.site, "a missing gradient is skipped here"), (event.write, f"`{event.parameter}` is updated here")),
+        (
+            (event.site, "a missing gradient is skipped here"),
+            (event.write, f"`{event.parameter}` is updated here"),
+        ),
         help="raise if a trainable parameter has no gradient, or leave frozen ones out by `requires_grad`",
         sink=event.site,
     )

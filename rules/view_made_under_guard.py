@@ -19,7 +19,10 @@ def check(event: BackwardAsked) -> Iterator[Draft]:
     yield Draft(
         cause.site if cause.outside is None or own else cause.outside,
         f"`{cause.verb}` under {guard} makes a view that says `requires_grad=True` but passes no gradient on",
-        (*cause_steps(value), (event.site, "`backward` runs without an error and reaches nothing behind the view")),
+        (
+            *cause_steps(value),
+            (event.site, "`backward` runs without an error and reaches nothing behind the view"),
+        ),
         help="make the view outside the guard",
         assumed=value.assumed,
         sink=event.site,

@@ -12,6 +12,7 @@ from gradguard.discover.walk import reason
 from gradguard.findings import Failure
 from gradguard.judge.silence import noqa_edits
 from gradguard.run import Opened, Outcome
+from gradguard.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,16 @@ def write_comments(opened: Sequence[Opened], outcome: Outcome) -> Written:
     """Write a comment at each finding of the outcome."""
     comments = files = 0
     failures: list[Failure] = []
-    paths = {file.loaded.filename: file.path for file in opened}
+    sources = {
+        file.loaded.filename: (file.path, file.loaded) for file in opened if isinstance(file.loaded, Source)
+    }
     for filename, findings in groupby(outcome.report.findings, key=lambda finding: finding.span.filename):
-        edits = noqa_edits(outcome.sources[filename], list(findings))
+        path, source = sources[filename]
+        edits = noqa_edits(source, list(findings))
         if not edits:
             continue
         try:
-            rewrite_file(paths[filename], edits)
+            rewrite_file(path, edits)
         except OSError as error:
             failures.append(Failure(filename, f"cannot be written: {reason(error)}"))
         except Unreadable as error:

@@ -26,6 +26,17 @@ class Skipped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class NotebookSource(Source):
+    """A source that also knows the text as its author wrote it, magics and all; rows are the same."""
+
+    written: str = ""
+
+    def as_written(self) -> Source:
+        """The source to show."""
+        return Source(self.filename, self.path, self.written, self.language, self.cells)
+
+
 Loaded = Source | Clean | Skipped | Failure
 
 
@@ -92,4 +103,4 @@ def _notebook(data: bytes, filename: str, path: str, is_suspect: Callable[[bytes
         return Skipped(filename, f"a notebook in {notebook.language}")
     if not is_suspect(notebook.text.encode(), "python"):
         return Clean(filename)
-    return Source(filename, path, notebook.text, "python", notebook.cells)
+    return NotebookSource(filename, path, notebook.text, "python", notebook.cells, notebook.written)

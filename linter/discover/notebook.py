@@ -19,10 +19,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class Notebook:
     """The code of a notebook: `text` with "\\n" line ends, `cells` where each code cell lies in it.
 
-    `language` is that of the kernel, "python" where the notebook names none.
+    `written` is the text with magics as they were, row for row the same; `language` is that of the kernel,
+    "python" where the notebook names none.
     """
 
     text: str
+    written: str
     cells: tuple[Cell, ...]
     language: str
 
@@ -32,19 +34,21 @@ def read_notebook(data: bytes) -> Notebook:
     document = parse_notebook(data)
     language = kernel_language(document)
     if language != "python":
-        return Notebook("", (), language)
-    pieces: list[str] = []
+        return Notebook("", "", (), language)
+    plain: list[str] = []
+    written: list[str] = []
     cells: list[Cell] = []
     row = 1
     for number, cell in code_cells(document):
-        text = plain_python(_newlines(cell_source(cell)))
+        text = _newlines(cell_source(cell))
         if not text.endswith("\n"):
             text += "\n"
         rows = text.count("\n")
-        pieces.append(text)
+        plain.append(plain_python(text))
+        written.append(text)
         cells.append(Cell(number, row, rows))
         row += rows
-    return Notebook("".join(pieces), tuple(cells), language)
+    return Notebook("".join(plain), "".join(written), tuple(cells), language)
 
 
 def parse_notebook(data: bytes) -> Mapping[str, Any]:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-BUILT_IN = ("torch", "lightning", "accelerate", "deepspeed", "amp", "mmengine", "fastai", "pyro", "transformers", "paddle")
+BUILT_IN = (
+    "torch",
+    "lightning",
+    "accelerate",
+    "deepspeed",
+    "amp",
+    "mmengine",
+    "fastai",
+    "pyro",
+    "transformers",
+    "paddle",
+)
 
 # section -> keys that hold lists of names; [guards] is a table of dotted names to effects instead
 LISTS: dict[str, tuple[str, ...]] = {
@@ -48,6 +59,8 @@ class Facts:
     profiles: Mapping[str, str] = field(default_factory=dict)
     rebinding: frozenset[str] = frozenset()
     guards_roots: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    rust: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
     def has(self, table: str, name: str) -> bool:
         return name in self.lists[table]
@@ -61,7 +74,8 @@ class Facts:
         return self.profiles.get(package, "torch")
 
 
-def _read(name: str) -> dict[str, Any]:
+def read_table(name: str) -> dict[str, Any]:
+    """The built-in table `name`."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -72,23 +86,30 @@ def _read(name: str) -> dict[str, Any]:
 
 def check_table(name: str, table: Mapping[str, Any]) -> None:
     """Raise FactsError, naming the nearest right key, unless every key of a framework table is known."""
-    known = [*SCALARS, "guards", *LISTS]
+    if table.get("language") == "rust":
+        from gradguard.facts.crates import LISTS as lists
+        from gradguard.facts.crates import SCALARS as scalars
+    else:
+        lists, scalars = LISTS, SCALARS
+    known = [*scalars, "guards", *lists]
     for key, value in table.items():
         if key not in known:
             raise FactsError(_unknown(f"frameworks.{name}.{key}", key, known))
-        if key in SCALARS:
-            if not isinstance(value, SCALARS[key]):
-                raise FactsError(f"`frameworks.{name}.{key}` must be a {SCALARS[key].__name__}")
+        if key in scalars:
+            if not isinstance(value, scalars[key]):
+                raise FactsError(f"`frameworks.{name}.{key}` must be a {scalars[key].__name__}")
         elif not isinstance(value, Mapping):
             raise FactsError(f"`frameworks.{name}.{key}` must be a table")
-        elif key == "guards":
+        elif key == "guards" and "guards" not in lists:
             for guard, effect in value.items():
                 if effect not in EFFECTS:
-                    raise FactsError(f"`frameworks.{name}.guards.{guard}` must be one of {', '.join(EFFECTS)}")
+                    raise FactsError(
+                        f"`frameworks.{name}.guards.{guard}` must be one of {', '.join(EFFECTS)}"
+                    )
         else:
             for inner, names in value.items():
-                if inner not in LISTS[key]:
-                    raise FactsError(_unknown(f"frameworks.{name}.{key}.{inner}", inner, LISTS[key]))
+                if inner not in lists[key]:
+                    raise FactsError(_unknown(f"frameworks.{name}.{key}.{inner}", inner, lists[key]))
                 if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
                     raise FactsError(f"`frameworks.{name}.{key}.{inner}` must be a list of names")
 
@@ -103,7 +124,9 @@ def _unknown(path: str, key: str, known: Iterable[str]) -> str:
 def merge(tables: Iterable[Mapping[str, Any]]) -> Facts:
     """One Facts of all tables, later ones adding to earlier ones."""
     guards: dict[str, str] = {}
-    lists: dict[str, set[str]] = {f"{section}.{key}": set() for section, keys in LISTS.items() for key in keys}
+    lists: dict[str, set[str]] = {
+        f"{section}.{key}": set() for section, keys in LISTS.items() for key in keys
+    }
     packages: set[str] = set()
     profiles: dict[str, str] = {}
     rebinding: set[str] = set()
@@ -125,7 +148,7 @@ def merge(tables: Iterable[Mapping[str, Any]]) -> Facts:
 
 @lru_cache(maxsize=1)
 def _built_in() -> tuple[dict[str, Any], ...]:
-    return tuple(_read(name) for name in BUILT_IN)
+    return tuple(read_table(name) for name in BUILT_IN)
 
 
 def load(extra: Mapping[str, Any] | None = None) -> Facts:
@@ -138,4 +161,15 @@ def load(extra: Mapping[str, Any] | None = None) -> Facts:
         if not isinstance(table, Mapping):
             raise FactsError(f"`frameworks.{name}` must be a table")
         check_table(name, table)
-    return merge((*_built_in(), *extra.values()))
+    rust = tuple((name, table) for name, table in extra.items() if table.get("language") == "rust")
+    python = [table for table in extra.values() if table.get("language") != "rust"]
+    return replace(merge((*_built_in(), *python)), rust=rust, words=_words(python))
+
+
+def _words(tables: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names that a user's tables give to guards and to what asks for a gradient."""
+    names = [name for table in tables for name in table.get("guards", {})]
+    for table in tables:
+        for listed in table.get("backward", {}).values():
+            names.extend(listed)
+    return frozenset(name.rpartition(".")[2] for name in names)

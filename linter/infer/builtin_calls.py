@@ -184,7 +184,11 @@ def _hasattr(frame: Frame, state: State, args: list[Any], keywords: dict[str, An
     if len(args) < 2:
         return frame.run.unknown()
     base, name = state.resolve(args[0]), state.resolve(args[1])
-    if isinstance(base, Known) and isinstance(name, Literal) and f"{base.path}.{name.value}" in frame.run.facts.guards:
+    if (
+        isinstance(base, Known)
+        and isinstance(name, Literal)
+        and f"{base.path}.{name.value}" in frame.run.facts.guards
+    ):
         return Literal(True)
     if isinstance(base, Instance) and isinstance(name, Literal):
         from gradguard.infer import classes
@@ -205,7 +209,11 @@ def _isinstance(frame: Frame, state: State, args: list[Any], keywords: dict[str,
         case Tensor(opaque=False, number=False):
             if "Tensor" in short:
                 return Literal(True)
-            return Literal(False) if short and short <= {"list", "tuple", "dict", "str", "int", "float"} else frame.run.unknown()
+            return (
+                Literal(False)
+                if short and short <= {"list", "tuple", "dict", "str", "int", "float"}
+                else frame.run.unknown()
+            )
         case List() | Tuple() | Dict():
             kind = {List: "list", Tuple: "tuple", Dict: "dict"}[type(value)]
             if short and "Tensor" in short and kind not in short:

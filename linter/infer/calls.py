@@ -139,7 +139,14 @@ def apply(
 
 
 def _apply_either(
-    frame: Frame, state: State, key: str, then: Any, other: Any, args: list[Any], site: Site, keywords: dict[str, Any]
+    frame: Frame,
+    state: State,
+    key: str,
+    then: Any,
+    other: Any,
+    args: list[Any],
+    site: Site,
+    keywords: dict[str, Any],
 ) -> Any:
     first, second = state.fork(), state.fork()
     first.facts[key], second.facts[key] = True, False
@@ -204,7 +211,9 @@ def _unknown_unrecorded(frame: Frame, state: State, operands: list[Any], site: S
     if not name or name.startswith("__"):
         return frame.run.unknown()
     tensors = [v for o in operands for v in walk(state, o) if isinstance(v, Tensor)]
-    earlier = next((t for t in tensors if t.track is Track.UNTRACKED and t.would and t.cause is not None), None)
+    earlier = next(
+        (t for t in tensors if t.track is Track.UNTRACKED and t.would and t.cause is not None), None
+    )
     cause = earlier.cause if earlier else guard_cause(frame, state, site)
     trail = earlier.trail if earlier else Trail(site, "made here, while recording is off")
     would = any(t.track in (Track.TRACKED, Track.LEAF) or t.would for t in tensors)
@@ -358,7 +367,9 @@ def bind_parameters(
                 remaining = []
             case "**":
                 identity = inner.run.fresh()
-                extra = {("key", k): v for k, v in keywords.items() if k not in named and k not in ("*", "**")}
+                extra = {
+                    ("key", k): v for k, v in keywords.items() if k not in named and k not in ("*", "**")
+                }
                 fields: dict[Any, Any] = dict(extra)
                 if open_ended:
                     fields["rest"] = inner.run.unknown()
@@ -381,7 +392,9 @@ def bind_parameters(
 def close_frame(frame: Frame, inner: Frame, state: State, end: State | None, entry: Mode) -> Any:
     """Join the ways out of a call into `state`; the value returned."""
     returns = [one for one in inner.exits if one.kind == "return"]
-    inner.run.returned[inner.identity] = [(one.site, one.state.resolve(one.value)) for one in returns if one.site]
+    inner.run.returned[inner.identity] = [
+        (one.site, one.state.resolve(one.value)) for one in returns if one.site
+    ]
     if end is not None:
         returns.append(Exit("return", end, NONE))
     raises = [one for one in inner.exits if one.kind == "raise"]
@@ -476,7 +489,9 @@ def run_generator(frame: Frame, state: State, value: Lazy) -> Any:
     return result if result is not None else run.unknown()
 
 
-def closure_in_mode(frame: Frame, state: State, function: Any, args: list[Any], site: Site, mode: Mode = ON) -> Any:
+def closure_in_mode(
+    frame: Frame, state: State, function: Any, args: list[Any], site: Site, mode: Mode = ON
+) -> Any:
     """Call a function with the mode set for the time of the call."""
     saved = state.mode
     state.mode = mode

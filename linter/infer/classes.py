@@ -30,6 +30,7 @@ from gradguard.infer.values import (
 )
 from gradguard.ir import nodes as ir
 
+
 @dataclass(frozen=True, slots=True)
 class Forward:
     """One run of a trainable module: the mode, the call, the frame that made it and the root of the run."""

@@ -15,7 +15,9 @@ from gradguard.ir import nodes as ir
 def define_function(frame: Frame, state: State, statement: ir.FunctionDef) -> State | None:
     """`def`: binds the function as its decorators leave it."""
     function = statement.function
-    value: Any = Closure(function, frame.module, closing_scopes(frame), owner=frame.klass if frame.is_class else None)
+    value: Any = Closure(
+        function, frame.module, closing_scopes(frame), owner=frame.klass if frame.is_class else None
+    )
     if frame.is_class and function.name in ("__new__", "__class_getitem__", "__init_subclass__"):
         value = replace(value, kind="class")
     for decorator in reversed(function.decorators):
@@ -67,7 +69,9 @@ def _by_function(frame: Frame, state: State, decorator: Any, target: Closure, si
     """A decorator defined in the tree."""
     result = state.resolve(calls.apply(frame, state, decorator, [target], site))
     if isinstance(result, Closure):
-        return replace(result, kind=target.kind if target.kind != "lambda" else result.kind, owner=target.owner)
+        return replace(
+            result, kind=target.kind if target.kind != "lambda" else result.kind, owner=target.owner
+        )
     return target if isinstance(result, Unknown) else result
 
 

@@ -242,6 +242,13 @@ class UntrackedReturned:
 
 
 @dataclass(frozen=True, slots=True)
+class GradientsUnchecked:
+    """Nothing looks at the answer of a backward that says nothing of an untracked value."""
+
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleMadeUnderInference:
     """A module built or moved under inference mode was trained later."""
 
@@ -265,6 +272,7 @@ Event = (
     BackwardAsked
     | GradientAsked
     | GradRead
+    | GradientsUnchecked
     | HookRegistered
     | FlagForced
     | ActivationCut

@@ -289,7 +289,9 @@ def run_comprehension(frame: Frame, state: State, expr: ir.Comprehension, first:
     scope = frame.run.fresh()
     state.allocate(scope)
     inner = replace(frame, scopes=(*frame.scopes, scope), exits=frame.exits, yields=frame.yields)
-    values = iteration.unrolled(inner, state, expr.clauses, first, lambda: evaluate(inner, state, expr.element))
+    values = iteration.unrolled(
+        inner, state, expr.clauses, first, lambda: evaluate(inner, state, expr.element)
+    )
     if expr.kind == "dict":
         return _comprehended_dict(frame, state, values)
     if isinstance(values, list):

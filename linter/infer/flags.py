@@ -45,7 +45,9 @@ def flag_assigned(
             set_flag(frame, state, tensor, wanted, site, ".requires_grad = True")
 
 
-def set_flag(frame: Frame, state: State, tensor: Tensor, wanted: bool | None, site: Site, form: str) -> Tensor:
+def set_flag(
+    frame: Frame, state: State, tensor: Tensor, wanted: bool | None, site: Site, form: str
+) -> Tensor:
     """The flag of a tensor set to `wanted` (None: unknown); tells the tensor's present form."""
     owner = frame.run.owners.get(tensor.origin)
     if owner is not None:

@@ -94,9 +94,7 @@ def _with_argument(frame: Frame, argument: Any, name: str, effect: str, guard: G
     return Unknown(frame.run.fresh(), name)
 
 
-def _switchable(
-    frame: Frame, state: State, argument: Any, guard: GuardSite, true: str, false: str
-) -> Guard:
+def _switchable(frame: Frame, state: State, argument: Any, guard: GuardSite, true: str, false: str) -> Guard:
     """A guard whose effect depends on a boolean argument."""
     origin = frame.run.fresh()
     if argument is None:
@@ -291,7 +289,11 @@ def _enter_object(
     run.leaks = leaks
     if state.mode != before and state.mode.guard is not None:
         held = GuardSite(
-            value.klass.name if isinstance(value.klass, Klass) else "guard", "helper", site, frame.depth, frame.name
+            value.klass.name if isinstance(value.klass, Klass) else "guard",
+            "helper",
+            site,
+            frame.depth,
+            frame.name,
         )
         state.mode = replace(state.mode, guard=held)
         frame.guards.append(held)

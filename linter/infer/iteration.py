@@ -165,11 +165,16 @@ def _unknown_element(frame: Frame, hint: str, role: str) -> Any:
     facts = frame.run.facts
     if role == "range":
         return frame.run.unknown("i", "number")
-    if role == "loader" or any(word in lowered for word in ("loader", "dataset", "dataloader")) or facts.has(
-        "assume.loaders", lowered
+    if (
+        role == "loader"
+        or any(word in lowered for word in ("loader", "dataset", "dataloader"))
+        or facts.has("assume.loaders", lowered)
     ):
         return Tensor(
-            Track.DATA, frame.run.fresh(), opaque=True, assumed=(f"what `{hint or 'the loader'}` yields is data",)
+            Track.DATA,
+            frame.run.fresh(),
+            opaque=True,
+            assumed=(f"what `{hint or 'the loader'}` yields is data",),
         )
     return frame.run.unknown(hint.removesuffix("s") if len(hint) > 3 else hint, "element")
 
@@ -186,7 +191,9 @@ def lazy_element(frame: Frame, state: State, value: Lazy, at: int) -> Any:
             expr, scopes, first = value.payload
             inner = replace(frame, scopes=scopes)
             inner.exits, inner.yields = frame.exits, frame.yields
-            built = run_comprehension(inner, state, ir.Comprehension("list", expr.element, expr.clauses, expr.at), first)
+            built = run_comprehension(
+                inner, state, ir.Comprehension("list", expr.element, expr.clauses, expr.at), first
+            )
             return element(frame, state, built, ir.NOWHERE)
         case "map":
             func, *columns = value.payload
@@ -211,7 +218,11 @@ def lazy_element(frame: Frame, state: State, value: Lazy, at: int) -> Any:
 
 
 def _dict_values(state: State, identity: int) -> list[Any]:
-    return [v for k, v in state.fields(identity).items() if v is not None and (k == "rest" or isinstance(k, tuple))]
+    return [
+        v
+        for k, v in state.fields(identity).items()
+        if v is not None and (k == "rest" or isinstance(k, tuple))
+    ]
 
 
 def note_escape(frame: Frame, state: State, value: Lazy, consumed: Any) -> None:

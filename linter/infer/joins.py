@@ -33,10 +33,17 @@ def join(a: State | None, b: State | None) -> State | None:
         theirs = other.get(identity)
         if theirs is None and common is not None and identity <= common.highest:
             theirs = common.find(identity)
-        entries[identity] = fields if theirs is None or theirs is fields else _join_fields(fields, theirs, key)
+        entries[identity] = (
+            fields if theirs is None or theirs is fields else _join_fields(fields, theirs, key)
+        )
     if common is not None:
         for identity, fields in other.items():
-            if identity <= common.highest and identity not in mine and (before := common.find(identity)) is not None and before is not fields:
+            if (
+                identity <= common.highest
+                and identity not in mine
+                and (before := common.find(identity)) is not None
+                and before is not fields
+            ):
                 entries[identity] = _join_fields(before, fields, key)
     facts = {name: truth for name, truth in a.facts.items() if b.facts.get(name) is truth}
     changed = dict(a.changed)
@@ -185,7 +192,14 @@ def _kind(value: Any) -> Any:
     """What of a value decides how the program goes on."""
     match value:
         case Tensor():
-            return (value.track, value.cause and value.cause.site, value.number, value.opaque, value.rebound, value.lossy)
+            return (
+                value.track,
+                value.cause and value.cause.site,
+                value.number,
+                value.opaque,
+                value.rebound,
+                value.lossy,
+            )
         case Unknown():
             return "unknown"
         case Tuple(items=items):

@@ -60,7 +60,9 @@ def call_known(
         return _numeric(frame, state, path, args, site)
     if root in facts.packages or facts.starts("optimizers.prefixes", path):
         return call_framework(frame, state, path, args, keywords, site, expr)
-    if facts.starts("modules.factories", path) or facts.has("modules.factory_methods", path.rsplit(".", 1)[-1]):
+    if facts.starts("modules.factories", path) or facts.has(
+        "modules.factory_methods", path.rsplit(".", 1)[-1]
+    ):
         calls._defer_closures(frame, state, args)
         return Unknown(frame.run.fresh(), "model", "model")
     last = path.rsplit(".", 1)[-1]
@@ -101,10 +103,14 @@ def _standard_library(
             return args[-1] if args else Known("gradguard.same")
         case "itertools.chain":
             return iteration.gathered(frame, state, tuple(args)) if args else Tuple(())
-        case "itertools.cycle" | "tqdm.tqdm" | "tqdm.auto.tqdm" | "tqdm.notebook.tqdm" | "itertools.islice" if args:
+        case (
+            "itertools.cycle" | "tqdm.tqdm" | "tqdm.auto.tqdm" | "tqdm.notebook.tqdm" | "itertools.islice"
+        ) if args:
             return args[0]
         case "collections.deque" | "collections.defaultdict" | "collections.OrderedDict":
-            return call_builtin(frame, state, "list" if path.endswith("deque") else "dict", [], {}, site, None)
+            return call_builtin(
+                frame, state, "list" if path.endswith("deque") else "dict", [], {}, site, None
+            )
         case "asyncio.run" if args and isinstance(args[0], Lazy):
             return iteration.finish_coroutine(frame, state, args[0])
         case "operator.attrgetter" | "logging.getLogger":
@@ -249,14 +255,20 @@ def _gradient_function(
     if isinstance(gradient, Tensor):
         if wanted is not None:
             return Tuple(tuple(replace(gradient, origin=frame.run.fresh()) for _ in wanted))
-        return replace(gradient, opaque=True) if isinstance(state.resolve(inputs), Unknown) else Tuple((gradient,))
+        return (
+            replace(gradient, opaque=True)
+            if isinstance(state.resolve(inputs), Unknown)
+            else Tuple((gradient,))
+        )
     return gradient
 
 
 def _argument_texts(expr: ir.Call | None) -> dict[str, str]:
     if expr is None:
         return {}
-    texts = dict(zip(("outputs", "inputs"), (describe(a.value) for a in expr.args if a.name is None), strict=False))
+    texts = dict(
+        zip(("outputs", "inputs"), (describe(a.value) for a in expr.args if a.name is None), strict=False)
+    )
     texts.update({a.name: describe(a.value) for a in expr.args if a.name})
     return texts
 

@@ -17,7 +17,11 @@ def note_discarded(frame: Frame, state: State, statement: ir.Evaluate, value: An
     """An expression statement whose value is a guard, or a flag method without its call."""
     site = frame.site(statement.value.at)
     expr = statement.value
-    if isinstance(value, Guard) and value.effect in ("off", "inference", "on") and value.site.form == "object":
+    if (
+        isinstance(value, Guard)
+        and value.effect in ("off", "inference", "on")
+        and value.site.form == "object"
+    ):
         if isinstance(expr, ir.Call) and value.site.site == site:
             frame.run.emit(GuardUnused(value.site, "statement", site))
     elif isinstance(expr, ir.Attr) and expr.name == "requires_grad_":
@@ -26,7 +30,11 @@ def note_discarded(frame: Frame, state: State, statement: ir.Evaluate, value: An
 
 def note_assigned(frame: Frame, state: State, statement: ir.Assign, value: Any) -> None:
     """A guard bound to a name that this function never reads."""
-    if not isinstance(value, Guard) or value.effect not in ("off", "inference") or value.site.form != "object":
+    if (
+        not isinstance(value, Guard)
+        or value.effect not in ("off", "inference")
+        or value.site.form != "object"
+    ):
         return
     if frame.closure is None or frame.is_class or value.site.site != frame.site(statement.value.at):
         return

@@ -40,7 +40,9 @@ from gradguard.infer.values import (
 )
 from gradguard.ir import nodes as ir
 
-_SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "train", "eval", "type", "share_memory"})
+_SAME = frozenset(
+    {"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "train", "eval", "type", "share_memory"}
+)
 
 _CONVERTING = frozenset({"to", "cuda", "half", "double", "bfloat16"})
 
@@ -237,7 +239,9 @@ def _entered_on_stack(frame: Frame, state: State, value: Any, site: Site) -> Any
     return value
 
 
-def _distribution_method(frame: Frame, state: State, base: Instance, name: str, args: list[Any], site: Site) -> Any:
+def _distribution_method(
+    frame: Frame, state: State, base: Instance, name: str, args: list[Any], site: Site
+) -> Any:
     stored = list(base.args) + [v for k, v in state.fields(base.id).items() if k == "#operands"]
     operation = Operation(name)
     if name in ("sample", "sample_n"):
@@ -311,12 +315,21 @@ def module_method(
                 state.write(base.id, "#hooks", Tuple((*items, args[0])))
             return frame.run.unknown("handle")
         case "modules" | "children" | "named_modules" | "named_children":
-            found = [base, *classes.submodules(state, base)] if "modules" in name else classes.submodules(state, base)
+            found = (
+                [base, *classes.submodules(state, base)]
+                if "modules" in name
+                else classes.submodules(state, base)
+            )
             if name.startswith("named"):
                 return iteration.new_list(
-                    frame, state, [], Tuple((frame.run.unknown("name"), iteration._merged(frame, list(found))))
+                    frame,
+                    state,
+                    [],
+                    Tuple((frame.run.unknown("name"), iteration._merged(frame, list(found)))),
                 )
-            return iteration.new_list(frame, state, list(found), None if found else frame.run.unknown("module"))
+            return iteration.new_list(
+                frame, state, list(found), None if found else frame.run.unknown("module")
+            )
         case "append" | "extend" if state.read(base.id, "items") is not None:
             return list_method(frame, state, List(base.id), name, args, keywords)
         case "values" | "items" | "keys":
@@ -330,7 +343,9 @@ def module_method(
         case "log" | "log_dict" | "print" | "save_hyperparameters":
             return NONE
         case _:
-            return unknown_method(frame, state, frame.run.unknown(name), name, args, keywords, site, expr, name)
+            return unknown_method(
+                frame, state, frame.run.unknown(name), name, args, keywords, site, expr, name
+            )
 
 
 def _to_cpu(state: State, args: list[Any]) -> bool:
@@ -383,4 +398,3 @@ def unknown_method(
 
 def _is_pool(base: Unknown, subject: str) -> bool:
     return any(word in (base.hint + subject).lower() for word in ("pool", "executor"))
-

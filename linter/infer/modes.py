@@ -53,11 +53,21 @@ class Mode:
         match effect:
             case "off":
                 if when is not None:
-                    return self if self.grad is False else replace(self, grad=None, guard=guard, when=when.negated())
-                return replace(self, grad=False, guard=self.guard if self.records is False else guard, when=None)
+                    return (
+                        self
+                        if self.grad is False
+                        else replace(self, grad=None, guard=guard, when=when.negated())
+                    )
+                return replace(
+                    self, grad=False, guard=self.guard if self.records is False else guard, when=None
+                )
             case "inference":
                 if when is not None:
-                    return self if self.grad is False else replace(self, grad=None, guard=guard, when=when.negated())
+                    return (
+                        self
+                        if self.grad is False
+                        else replace(self, grad=None, guard=guard, when=when.negated())
+                    )
                 return Mode(False, True, guard)
             case "on":
                 if when is not None:

@@ -186,7 +186,9 @@ def set_attribute(frame: Frame, state: State, base: Any, target: ir.Attr, value:
         case Instance(id=identity) | Klass(id=identity):
             from gradguard.infer.scopes import rebinding
 
-            value = rebinding(frame, state.resolve(state.read(identity, name)), value, subject_of(subject, name), target.at)
+            value = rebinding(
+                frame, state.resolve(state.read(identity, name)), value, subject_of(subject, name), target.at
+            )
             state.write(identity, name, value)
         case Unknown(origin=origin):
             if not state.has(origin):
@@ -219,7 +221,9 @@ def _check_spelling(frame: Frame, base: Any, name: str, subject: str, site: Any,
         known = isinstance(base, Tensor) and base.track in (Track.LEAF, Track.TRACKED, Track.DATA)
         if known and not (base.opaque and base.track is Track.DATA):
             frame.run.emit(FlagMisplaced(name, subject, "misspelt", site))
-        elif isinstance(base, Instance) and classes.is_module(frame, state_free(base)) and not _is_self(target):
+        elif (
+            isinstance(base, Instance) and classes.is_module(frame, state_free(base)) and not _is_self(target)
+        ):
             frame.run.emit(FlagMisplaced(name, subject, "misspelt", site))
 
 
@@ -239,7 +243,9 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
             return _from_items(frame, state, items, None, index)
         case List(id=identity):
             known = state.read(identity, "items")
-            return _from_items(frame, state, known.items if known else (), state.read(identity, "rest"), index, base)
+            return _from_items(
+                frame, state, known.items if known else (), state.read(identity, "rest"), index, base
+            )
         case Dict(id=identity):
             return _from_dict(frame, state, identity, index)
         case Tensor():
@@ -248,7 +254,9 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
             return classes.instance_item(frame, state, base, index, expr)
         case Alternatives(key=key, then=then, other=other):
             return either(
-                get_item(frame, state, then, index, expr), get_item(frame, state, other, index, expr), (key, True)
+                get_item(frame, state, then, index, expr),
+                get_item(frame, state, other, index, expr),
+                (key, True),
             )
         case Unknown(origin=origin):
             if isinstance(index, Literal):
@@ -293,7 +301,11 @@ def _from_dict(frame: Frame, state: State, identity: int, index: Any) -> Any:
         if found is not None:
             return found
         return fields["rest"] if fields.get("rest") is not None else frame.run.unknown(str(index.value))
-    options = [value for key, value in fields.items() if value is not None and (key == "rest" or isinstance(key, tuple))]
+    options = [
+        value
+        for key, value in fields.items()
+        if value is not None and (key == "rest" or isinstance(key, tuple))
+    ]
     if not options:
         return frame.run.unknown()
     value = options[0]

@@ -94,7 +94,7 @@ class Program:
 
         try:
             body = self.modules[key].body(index)
-        except Unreadable:
+        except (Unreadable, RecursionError):
             return
         inner = self.module_frame(frame, state, key)
         end = execute(inner, state, body)
@@ -120,7 +120,7 @@ class Program:
     def _imports(self, key: str, index: int) -> list[ir.Import]:
         try:
             return [s for s in self.modules[key].body(index) if isinstance(s, ir.Import)]
-        except Unreadable:
+        except (Unreadable, RecursionError):
             return []
 
     def module_attribute(self, frame: Frame, state: State, key: str, name: str) -> Any:
@@ -168,7 +168,9 @@ class Program:
         elif os.path.isabs(key):
             for _ in range(_CLIMB):
                 result = self._in_folder(folder, module)
-                if result is not None or any(os.path.exists(os.path.join(folder, mark)) for mark in _ROOT_MARKS):
+                if result is not None or any(
+                    os.path.exists(os.path.join(folder, mark)) for mark in _ROOT_MARKS
+                ):
                     break
                 parent = os.path.dirname(folder)
                 if parent == folder:

@@ -34,12 +34,18 @@ from gradguard.ir.walk import walk
 from gradguard.lower.module import Unreadable
 
 LONG_CHUNK = 300
-SINKS = frozenset("backward grad requires_grad requires_grad_ manual_backward update_params register_hook minimize".split())
+SINKS = frozenset(
+    "backward grad requires_grad requires_grad_ manual_backward update_params register_hook minimize".split()
+)
 MODES = frozenset("no_grad inference_mode set_grad_enabled enable_grad".split())
 
 
 def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root]]:
     """All events of one file of the program, each with the root in which it was seen."""
+    if program.modules[key].source.language == "rust":
+        from gradguard.infer import rust
+
+        return rust.run_file(program, facts, key)
     run = Run(program, facts, root=Root("module", key))
     state = State()
     base = Frame(run, key, (), "<module>", ON)
@@ -62,7 +68,7 @@ def _run_top_level(top: Frame, state: State, key: str) -> bool:
     for chunk in lowered.chunks:
         if chunk.kind in ("function", "class"):
             continue
-        if chunk.last_row - chunk.first_row > LONG_CHUNK and not _is_suspect(lowered.text(chunk.index)):
+        if chunk.last_row - chunk.first_row > LONG_CHUNK and not _is_suspect(top, key, chunk.index):
             continue
         try:
             top.run.program.run_chunk(top, state, key, chunk.index)
@@ -82,19 +88,27 @@ def _entry_mode(run: Run, state: State, ended: bool) -> Mode:
     return ON
 
 
-def _is_suspect(text: str) -> bool:
-    from gradguard.sift.tokens import sift_text
+def _is_suspect(top: Frame, key: str, index: int) -> bool:
+    """Whether a top-level piece holds a guard, a sink, or a name that this file gives to one."""
+    from gradguard.sift.tokens import aliases, sift_text
 
-    return sift_text(text)
+    lowered = top.run.program.modules[key]
+    words = top.run.words.get(key)
+    if words is None:
+        words = top.run.words[key] = aliases(lowered.source.text) | top.run.facts.words
+    return sift_text(lowered.text(index), words)
 
 
 def _bind_suspects(top: Frame, state: State, key: str) -> None:
     lowered = top.run.program.modules[key]
     state.mode = ON
     for chunk in lowered.chunks:
-        if chunk.kind in ("function", "class") and _is_suspect(lowered.text(chunk.index)):
+        if chunk.kind in ("function", "class") and _is_suspect(top, key, chunk.index):
             name = chunk.binds[-1] if chunk.binds else ""
-            if state.read(top.scopes[0], name) is None or Site(key, chunk.index * ir.CHUNK) not in top.run.covered:
+            if (
+                state.read(top.scopes[0], name) is None
+                or Site(key, chunk.index * ir.CHUNK) not in top.run.covered
+            ):
                 try:
                     top.run.program.run_chunk(top, state, key, chunk.index)
                 except (Ended, Exhausted, RecursionError):
@@ -104,11 +118,11 @@ def _bind_suspects(top: Frame, state: State, key: str) -> None:
 def _run_functions(top: Frame, state: State, key: str, mode: Mode) -> None:
     lowered = top.run.program.modules[key]
     for chunk in lowered.chunks:
-        if chunk.kind not in ("function", "class") or not _is_suspect(lowered.text(chunk.index)):
+        if chunk.kind not in ("function", "class") or not _is_suspect(top, key, chunk.index):
             continue
         try:
             body = lowered.body(chunk.index)
-        except Unreadable:
+        except (Unreadable, RecursionError):
             continue
         for statement in body:
             match statement:
@@ -206,7 +220,9 @@ def is_covered(run: Run, module: str, function: ir.Function) -> bool:
         return False
     for node in walk(function.body, into_functions=False):
         if isinstance(node, ir.Evaluate | ir.Assign | ir.Return | ir.For | ir.With | ir.Update):
-            if Site(module, node.at) not in run.covered and not isinstance(getattr(node, "value", None), ir.Const):
+            if Site(module, node.at) not in run.covered and not isinstance(
+                getattr(node, "value", None), ir.Const
+            ):
                 return False
     return True
 
@@ -265,7 +281,10 @@ def _root_of(closure: Closure, instance: Instance | None) -> Root:
 
 
 def _is_autograd_function(klass: Klass) -> bool:
-    return any(path.endswith("autograd.Function") or path == "torch.autograd.Function" for path in classes.outside_bases(klass))
+    return any(
+        path.endswith("autograd.Function") or path == "torch.autograd.Function"
+        for path in classes.outside_bases(klass)
+    )
 
 
 def _consume(frame: Frame, state: State, value: Any) -> Any:
@@ -342,5 +361,3 @@ def _run_pending_one(top: Frame, state: State, closure: Closure, first: list[Any
     except (Ended, Exhausted, RecursionError):
         pass
     run.steps, run.root = saved, within
-
-

@@ -52,6 +52,7 @@ class Run:
     classes: list[tuple[Any, str]] = field(default_factory=list)
     live: list[tuple[Site, Root]] = field(default_factory=list)
     made_under_inference: dict[int, ModuleMadeUnderInference] = field(default_factory=dict)
+    words: dict[str, frozenset[str]] = field(default_factory=dict)
     module_scopes: dict[str, int] = field(default_factory=dict)
     optimized: dict[int, Site] = field(default_factory=dict)
     entered: set[Site] = field(default_factory=set)

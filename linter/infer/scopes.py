@@ -131,7 +131,11 @@ def _unpack(frame: Frame, state: State, targets: tuple[ir.Expr, ...], value: Any
     if items is not None and starred is not None and len(items) >= len(targets) - 1:
         after = len(targets) - starred - 1
         middle = items[starred : len(items) - after]
-        items = [*items[:starred], iteration.new_list(frame, state, list(middle), None), *items[len(items) - after :]]
+        items = [
+            *items[:starred],
+            iteration.new_list(frame, state, list(middle), None),
+            *items[len(items) - after :],
+        ]
         for target, item in zip(targets, items, strict=True):
             assign(frame, state, target.value if isinstance(target, ir.Star) else target, item, at)
         return

@@ -66,7 +66,9 @@ def options_of(state: State, value: Any) -> list[Any]:
     return [state.resolve(one) for one in leaves_of(state.resolve(value))]
 
 
-def backward_asked(frame: Frame, state: State, value: Any, subject: str, site: Site, package: str = "torch") -> None:
+def backward_asked(
+    frame: Frame, state: State, value: Any, subject: str, site: Site, package: str = "torch"
+) -> None:
     """`value.backward()`."""
     options = options_of(state, value)
     if not options or any(_is_live(frame, option) for option in options):
@@ -118,7 +120,14 @@ def _constant_terms(frame: Frame, tensor: Tensor, subject: str, site: Site) -> N
 
 
 def gradient_asked(
-    frame: Frame, state: State, value: Any, subject: str, site: Site, *, is_input: bool, package: str = "torch"
+    frame: Frame,
+    state: State,
+    value: Any,
+    subject: str,
+    site: Site,
+    *,
+    is_input: bool,
+    package: str = "torch",
 ) -> bool:
     """`autograd.grad`: tells of an untracked output or input; True where something was told."""
     options = options_of(state, value)

@@ -327,7 +327,9 @@ def _handlers(
             assert mixed is not None
             start = mixed
         if handler.name:
-            assign(frame, start, ir.Name(handler.name, handler.at), frame.run.unknown(handler.name), handler.at)
+            assign(
+                frame, start, ir.Name(handler.name, handler.at), frame.run.unknown(handler.name), handler.at
+            )
         end = join(end, execute(frame, start, handler.body))
     return end
 
@@ -407,7 +409,9 @@ def note_returned_lazy(frame: Frame, state: State, value: Lazy, site: Site) -> N
 
 def _raise(frame: Frame, state: State, statement: ir.Raise) -> State | None:
     evaluate(frame, state, statement.value)
-    frame.exits.append(Exit("raise", state, site=frame.site(statement.at), name=last_name(statement.value) or "raise"))
+    frame.exits.append(
+        Exit("raise", state, site=frame.site(statement.at), name=last_name(statement.value) or "raise")
+    )
     return None
 
 
@@ -432,7 +436,9 @@ def _declare(frame: Frame, state: State, statement: ir.Declare) -> State | None:
         if statement.kind == "global":
             frame.outer_names[name] = frame.scopes[0]
         else:
-            holder = next((s for s in reversed(frame.scopes[:-1]) if state.read(s, name) is not None), frame.scopes[0])
+            holder = next(
+                (s for s in reversed(frame.scopes[:-1]) if state.read(s, name) is not None), frame.scopes[0]
+            )
             frame.outer_names[name] = holder
     return state
 

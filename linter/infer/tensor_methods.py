@@ -17,7 +17,9 @@ from gradguard.infer.values import NONE, Literal, Parameters, Tensor, Track, Tup
 PAIRED = frozenset({"max", "min", "median", "mode", "nanmedian", "aminmax"})
 ALWAYS_PAIRED = frozenset({"topk", "sort", "kthvalue", "cummax", "cummin"})
 ROWS = frozenset({"unbind", "split", "chunk", "tensor_split", "hsplit", "vsplit", "split_with_sizes"})
-FILLING = frozenset({"zero_", "fill_", "normal_", "uniform_", "exponential_", "random_", "bernoulli_", "cauchy_"})
+FILLING = frozenset(
+    {"zero_", "fill_", "normal_", "uniform_", "exponential_", "random_", "bernoulli_", "cauchy_"}
+)
 
 
 def tensor_method(
@@ -101,7 +103,12 @@ def _identity(frame: Frame, state: State, base: Tensor, name: str, args: list[An
         return replace(base, origin=frame.run.fresh(), made=True, opaque=base.opaque)
     if base.track is Track.LEAF and state.mode.records:
         return Tensor(
-            Track.TRACKED, frame.run.fresh(), made=True, would=True, converted=base.converted, depth=frame.depth
+            Track.TRACKED,
+            frame.run.fresh(),
+            made=True,
+            would=True,
+            converted=base.converted,
+            depth=frame.depth,
         )
     if state.mode.records is False:
         return frame.run.unknown(name) if base.track is not Track.CONDITIONAL else base
@@ -113,7 +120,8 @@ def _is_integer_type(state: State, args: list[Any]) -> bool:
 
     kinds = ("int", "long", "bool", "uint8", "int8", "int16", "int32", "int64", "LongTensor", "BoolTensor")
     return any(
-        isinstance(value, Known) and value.path.rsplit(".", 1)[-1] in kinds for value in map(state.resolve, args)
+        isinstance(value, Known) and value.path.rsplit(".", 1)[-1] in kinds
+        for value in map(state.resolve, args)
     )
 
 
@@ -140,7 +148,10 @@ def tensor_function(
 ) -> Any:
     """A function of tensors, as `torch.name(...)` or as a method."""
     facts = frame.run.facts
-    values = [*operands, *(v for k, v in keywords.items() if k not in ("dim", "keepdim", "dtype", "device", "out"))]
+    values = [
+        *operands,
+        *(v for k, v in keywords.items() if k not in ("dim", "keepdim", "dtype", "device", "out")),
+    ]
     if name in ("add", "sub", "subtract", "rsub") and len(operands) >= 2:
         return sum_of(frame, state, site, operands[0], operands[1], name)
     if name in ("mul", "div", "multiply", "divide", "true_divide") and len(operands) >= 2:

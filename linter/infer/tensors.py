@@ -75,9 +75,7 @@ def walk(state: State, value: Any, depth: int = 0) -> Iterable[Any]:
             return
 
 
-def operate(
-    frame: Frame, state: State, site: Site, operands: Iterable[Any], operation: Operation
-) -> Any:
+def operate(frame: Frame, state: State, site: Site, operands: Iterable[Any], operation: Operation) -> Any:
     """The result of a differentiable operation without parameters of its own."""
     values = [one for operand in operands for one in walk(state, operand)]
     tensors = [v for v in values if isinstance(v, Tensor)]
@@ -95,7 +93,9 @@ def operate(
         return result
     if unknown:
         if records is None:
-            blank = Tensor(Track.UNTRACKED, frame.run.fresh(), made=True, lossy=operation.lossy, depth=frame.depth)
+            blank = Tensor(
+                Track.UNTRACKED, frame.run.fresh(), made=True, lossy=operation.lossy, depth=frame.depth
+            )
             return _conditional(frame, state, site, blank, opaque=True)
         return frame.run.unknown(operation.name)
     return _dependent(frame, site, tensors, operation)
@@ -117,7 +117,9 @@ def _tracked(frame: Frame, site: Site, tensors: list[Tensor], operation: Operati
         made=True,
         would=True,
         lossy=operation.lossy or (operation.linear and any(t.lossy for t in tensors)),
-        views=tuple(view for t in tensors for view in ((t,) if t.track is Track.VIEW and t.views else t.views))[:2],
+        views=tuple(
+            view for t in tensors for view in ((t,) if t.track is Track.VIEW and t.views else t.views)
+        )[:2],
         terms=terms[:8],
         parts=parts,
         depth=frame.depth,
@@ -132,7 +134,9 @@ def _conditional(frame: Frame, state: State, site: Site, result: Tensor, opaque:
     mode = state.mode
     if mode.when is None or mode.guard is None:
         return frame.run.unknown()
-    cause = Cause("guard", site, guard=mode.guard, depth=frame.depth, calls=frame.calls, function=frame.identity)
+    cause = Cause(
+        "guard", site, guard=mode.guard, depth=frame.depth, calls=frame.calls, function=frame.identity
+    )
     return replace(
         result,
         track=Track.CONDITIONAL,
@@ -145,9 +149,7 @@ def _conditional(frame: Frame, state: State, site: Site, result: Tensor, opaque:
 
 
 def guard_cause(frame: Frame, state: State, site: Site, verb: str = "") -> Cause:
-    return Cause(
-        "guard", site, verb, state.mode.guard, frame.depth, frame.calls, function=frame.identity
-    )
+    return Cause("guard", site, verb, state.mode.guard, frame.depth, frame.calls, function=frame.identity)
 
 
 def _unrecorded(
@@ -224,7 +226,14 @@ def _note_inference(
 
 
 def cut(
-    frame: Frame, state: State, site: Site, value: Any, verb: str, *, number: bool = False, integer: bool = False
+    frame: Frame,
+    state: State,
+    site: Site,
+    value: Any,
+    verb: str,
+    *,
+    number: bool = False,
+    integer: bool = False,
 ) -> Any:
     """The result of a step that drops the graph of `value`: `detach`, `item`, an integer result ..."""
     values = [one for one in walk(state, value)]
@@ -235,15 +244,19 @@ def cut(
     inference = site if state.mode.inference and verb != "detach" else (source.inference if source else None)
     if source is not None and source.track is Track.UNTRACKED and source.cause is not None:
         return replace(
-            source, origin=run.fresh(), number=number, integer=integer or source.integer, inference=inference, opaque=False, size=None
+            source,
+            origin=run.fresh(),
+            number=number,
+            integer=integer or source.integer,
+            inference=inference,
+            opaque=False,
+            size=None,
         )
     if source is not None and source.track is Track.DATA and unknown is None:
         return replace(source, origin=run.fresh(), number=number, integer=integer, made=True)
     origin = source.origin if source is not None else (unknown.origin if unknown else 0)
     would = source is not None and source.track in TENSOR_LIKE
-    cause = Cause(
-        "cut", site, verb, None, frame.depth, frame.calls, origin, integer, function=frame.identity
-    )
+    cause = Cause("cut", site, verb, None, frame.depth, frame.calls, origin, integer, function=frame.identity)
     if source is not None and source.depth < frame.depth and frame.calls:
         cause = replace(cause, outside=frame.calls[min(source.depth, len(frame.calls) - 1)])
     return Tensor(

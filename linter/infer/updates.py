@@ -45,7 +45,11 @@ def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
         write = _write_of(frame, state, body, skip.parameter)
         if write is None or not _reads_gradient(frame, body, skip, aliases):
             continue
-        if not _depends_on_loop(loop, skip.parameter) or _is_perturbation(body, skip.parameter) or _checked_before(frame, loop):
+        if (
+            not _depends_on_loop(loop, skip.parameter)
+            or _is_perturbation(body, skip.parameter)
+            or _checked_before(frame, loop)
+        ):
             continue
         frame.run.emit(
             UpdateSkips(
@@ -181,9 +185,11 @@ def _skips(body: ir.Body, aliases: list[tuple[str, ir.Expr]]) -> Iterator[_Skip]
 def _swallowed(body: ir.Body, handlers: tuple[ir.Handler, ...]) -> Iterator[_Skip]:
     """`try: p -= lr * p.grad / except TypeError: pass`."""
     for handler in handlers:
-        names = {last_name(handler.type)} if not isinstance(handler.type, ir.Sequence) else {
-            last_name(item) for item in handler.type.items
-        }
+        names = (
+            {last_name(handler.type)}
+            if not isinstance(handler.type, ir.Sequence)
+            else {last_name(item) for item in handler.type.items}
+        )
         if handler.type is not None and not names & {"TypeError", "AttributeError", "Exception"}:
             continue
         if not _is_silent(handler.body):
@@ -200,7 +206,13 @@ def _filtered(frame: Frame, loop: ir.For) -> Iterator[_Skip]:
     source = loop.iter
     if isinstance(source, ir.Name) and frame.closure is not None:
         source = _assigned(frame.closure.function.body, source.id) or source
-    while isinstance(source, ir.Call) and last_name(source.func) in ("list", "tuple", "enumerate", "reversed", "sorted"):
+    while isinstance(source, ir.Call) and last_name(source.func) in (
+        "list",
+        "tuple",
+        "enumerate",
+        "reversed",
+        "sorted",
+    ):
         if not source.args:
             return
         source = source.args[0].value
@@ -242,7 +254,9 @@ def _write_of(frame: Frame, state: State, body: ir.Body, parameter: ir.Expr) -> 
     names = [parameter]
     for node in walk(body, into_functions=False):
         match node:
-            case ir.Assign(targets=(ir.Name() as alias,), value=value) if any(same(_root(value), n) for n in names):
+            case ir.Assign(targets=(ir.Name() as alias,), value=value) if any(
+                same(_root(value), n) for n in names
+            ):
                 if not isinstance(value, ir.Item):
                     names.append(alias)
             case ir.Assign(targets=targets):
@@ -251,7 +265,9 @@ def _write_of(frame: Frame, state: State, body: ir.Body, parameter: ir.Expr) -> 
                         return node.at
             case ir.Update(target=target) if _is_one(_root(target), names):
                 return node.at
-            case ir.Call(func=ir.Attr(base=base, name=name)) if name in WRITING and _is_one(_written(base), names):
+            case ir.Call(func=ir.Attr(base=base, name=name)) if name in WRITING and _is_one(
+                _written(base), names
+            ):
                 return node.at
             case ir.Call() if (at := _written_by(frame, state, node, names)) is not None:
                 return at
@@ -273,7 +289,9 @@ def _written_by(frame: Frame, state: State, call: ir.Call, names: list[ir.Expr])
     """A call of a function of the tree that writes the parameter it is given."""
     from gradguard.infer.scopes import lookup
 
-    position = next((i for i, a in enumerate(call.args) if a.name is None and _is_one(_root(a.value), names)), None)
+    position = next(
+        (i for i, a in enumerate(call.args) if a.name is None and _is_one(_root(a.value), names)), None
+    )
     if position is None:
         return None
     target: Any = None
@@ -297,7 +315,9 @@ def _written_by(frame: Frame, state: State, call: ir.Call, names: list[ir.Expr])
         match node:
             case ir.Update(target=written) if same(_root(written), own):
                 return call.at
-            case ir.Call(func=ir.Attr(base=base, name=method)) if method in WRITING and same(_written(base), own):
+            case ir.Call(func=ir.Attr(base=base, name=method)) if method in WRITING and same(
+                _written(base), own
+            ):
                 return call.at
             case ir.Assign(targets=(ir.Attr(base=base, name="data"),)) if same(base, own):
                 return call.at
@@ -326,7 +346,9 @@ def _is_perturbation(body: ir.Body, parameter: ir.Expr) -> bool:
                 kept = any(isinstance(t, ir.Item | ir.Attr) for t in targets)
                 if kept and _is_copy(value, parameter):
                     return True
-            case ir.Call(func=ir.Attr(name="append"), args=(ir.Arg(value=value),)) if _is_copy(value, parameter):
+            case ir.Call(func=ir.Attr(name="append"), args=(ir.Arg(value=value),)) if _is_copy(
+                value, parameter
+            ):
                 return True
     return False
 
@@ -353,7 +375,9 @@ def _checked_before(frame: Frame, loop: ir.For) -> bool:
         match node:
             case ir.Assert(test=test) if _mentions_gradients(test):
                 return True
-            case ir.If(test=test, then=then) if _mentions_gradients(test) and any(isinstance(s, ir.Raise) for s in then):
+            case ir.If(test=test, then=then) if _mentions_gradients(test) and any(
+                isinstance(s, ir.Raise) for s in then
+            ):
                 return True
             case ir.For(body=inner) if inner is not loop.body and _raises_on_missing(inner):
                 return True
@@ -366,7 +390,11 @@ def _mentions_gradients(test: ir.Expr) -> bool:
 
 def _raises_on_missing(body: ir.Body) -> bool:
     return any(
-        (isinstance(s, ir.If) and missing(s.test, []) is not None and any(isinstance(t, ir.Raise) for t in s.then))
+        (
+            isinstance(s, ir.If)
+            and missing(s.test, []) is not None
+            and any(isinstance(t, ir.Raise) for t in s.then)
+        )
         or (isinstance(s, ir.Assert) and present(s.test, []) is not None)
         for s in body
     )
@@ -377,7 +405,8 @@ def _has_outside_base(klass: Klass) -> bool:
     from gradguard.infer import classes
 
     return any(
-        not isinstance(base, Klass) and not (isinstance(base, Known) and base.path.startswith(("builtins.", "torch.nn")))
+        not isinstance(base, Klass)
+        and not (isinstance(base, Known) and base.path.startswith(("builtins.", "torch.nn")))
         for base in classes.lineage(klass)
     )
 

@@ -1,1 +1,1 @@
-
+"""Front ends: from source text to the gradient-flow IR."""

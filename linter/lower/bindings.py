@@ -10,12 +10,13 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 def bound_names(statement: ast.stmt, walrus: bool) -> Iterator[str]:
     """The names `statement` binds in its own scope; expressions are searched only when `walrus` is set."""
-    yield from _statement_names(statement)
+    pending = [statement]
+    while pending:
+        inner = pending.pop()
+        yield from _statement_names(inner)
+        pending.extend(child for block in _blocks(inner) for child in block)
     if walrus:
         yield from _walrus_names(statement)
-    for block in _blocks(statement):
-        for inner in block:
-            yield from bound_names(inner, False)
 
 
 def _statement_names(statement: ast.stmt) -> Iterator[str]:
@@ -68,7 +69,9 @@ def _target_names(target: ast.expr) -> Iterator[str]:
 def _pattern_names(pattern: ast.pattern) -> Iterator[str]:
     for node in ast.walk(pattern):
         match node:
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            case (
+                ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name))
+            ):
                 yield name
 
 

@@ -37,6 +37,8 @@ class Cut:
 
 @dataclass(slots=True)
 class Piece:
+    """A chunk that may still grow."""
+
     first_row: int
     last_row: int
     statements: list[ast.stmt]
@@ -44,6 +46,8 @@ class Piece:
 
 def parse(text: str) -> ast.Module:
     """The `ast` tree of a text; raises `Unreadable` whatever is wrong with it."""
+    if "\0" in text:
+        raise Unreadable(*locate(text, text.index("\0")), "a null byte")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -54,8 +58,7 @@ def parse(text: str) -> ast.Module:
         row, column = locate(text, error.start)
         raise Unreadable(row, column, "a surrogate character that stands alone") from error
     except ValueError as error:
-        row, column = locate(text, max(text.find("\0"), 0))
-        raise Unreadable(row, column, str(error)) from error
+        raise Unreadable(1, 1, str(error)) from error
     except (RecursionError, MemoryError) as error:
         raise Unreadable(1, 1, "nested too deeply") from error
 

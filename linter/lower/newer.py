@@ -7,7 +7,10 @@ import sys
 
 _SINCE = (
     ((3, 11), r"^[ \t]*except\s*\*|\w\[[^\]\n]*\*|\*\w+\s*:\s*\*"),
-    ((3, 12), r"^[ \t]*type\s+\w+.*=|^[ \t]*(?:async\s+)?(?:def|class)\s+\w+\s*\[|\b(?:[fF][rR]?|[rR][fF])[\"']"),
+    (
+        (3, 12),
+        r"^[ \t]*type\s+\w+.*=|^[ \t]*(?:async\s+)?(?:def|class)\s+\w+\s*\[|\b(?:[fF][rR]?|[rR][fF])[\"']",
+    ),
     ((3, 13), r"^[ \t]*(?:type|def|class|async\s+def)\s+\w+\s*\[[^\]]*="),
     ((3, 14), r"\b(?:[tT][rR]?|[rR][tT])[\"']|^[ \t]*except\b[^(\n]*,"),
 )
@@ -22,7 +25,7 @@ def may_be_newer(text: str) -> bool:
 
 
 def is_tame(lines: list[str]) -> bool:
-    """Whether a text surely nests too little to overflow the stack of a parser that has no limit of its own."""
+    """Whether a text surely nests too little to overflow the stack of a parser without a limit."""
     depth = rows = branches = 0
     for line in lines:
         depth = max(depth + sum(map(line.count, "([{")) - sum(map(line.count, ")]}")), 0)

@@ -1,1 +1,1 @@
-
+"""Telling from its bytes whether a file is worth parsing."""

@@ -14,6 +14,7 @@ GUARDS = (
     "no_grad",
     "inference_mode",
     "set_grad_enabled",
+    "_set_grad_enabled",
     "enable_grad",
     "grad_mode",
     "no_autodiff",
@@ -27,22 +28,43 @@ MISSPELT = (
     "nograds",
     "no_gradient",
     "no_gradients",
+    "nogard",
+    "no_gard",
     "disable_grad",
     "inferencemode",
+    "inferance_mode",
+    "inference_modes",
     "set_grad_enable",
+    "set_grads_enabled",
+    "set_grad_mode",
     "enable_grads",
-    "require_grad",
-    "require_grads",
-    "requires_grads",
-    "requires_gradient",
+    "enable_gradient",
 )
-"""Words that were meant to be a guard or a flag."""
+"""Words that were meant to be a guard."""
+
+MISCALLED = (("torch.inference", r"torch\.inference\b(?!\s*\.)"),)
+"""Wrong names of guards that by themselves are common words."""
+
+MISSPELT_FLAGS = (
+    "require_grad",
+    "requires_grads",
+    "require_grads",
+    "required_grad",
+    "requires_gradient",
+    "requiers_grad",
+    "requires_gard",
+    "require_gradient",
+    "need_grad",
+    "needs_grad",
+)
+"""Attributes that were meant to be `requires_grad`; they pass a text that sets one."""
 
 SINKS = (
     (".backward", r"\.backward\s*\("),
     ("_backward", r"_backward\b(?<=\bmanual_backward)"),
     ("autograd", r"autograd\s*\.\s*grad\s*\("),
-    ("autograd", r"autograd\s+import\s[^\n]*\bgrad\b"),
+    ("paddle.grad", r"paddle\.grad\s*\("),
+    ("autograd", r"autograd\s+import\s*(?:\([^)]*|[^\n]*)\bgrad\b"),
     (".update_params", r"\.update_params\s*\("),
     ("loss_and_grads", r"loss_and_grads\b"),
     ("differentiable_loss", r"differentiable_loss\b"),
@@ -75,7 +97,7 @@ TOGETHER = (
         (".", r"\.(?:detach|data|item|numpy|tensor)\b"),
     ),
 )
-"""Pairs that say something only when both are there: a leaf and a write in place, a trainer's hook and a cut."""
+"""Pairs that say something only when both are there: a leaf and a write in place, a hook and a cut."""
 
 RUST_CRATES = ("tenferro", "tch", "candle", "burn")
 RUST_WORDS = ("backward", "no_grad", "grad")
@@ -125,6 +147,10 @@ def _word(word: str) -> Clue:
     return word, rf"{literal}(?!\w)(?<!\w{literal})"
 
 
+def _set_flag(name: str) -> Clue:
+    return f".{name}", rf"\.{name}\s*=[^=]"
+
+
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
@@ -132,7 +158,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _alone() -> tuple[Clue, ...]:
-    return (*map(_word, (*GUARDS, *MISSPELT)), *SINKS, *FLAGS, *SKIPS, *SUPPRESSIONS)
+    words = map(_word, (*GUARDS, *MISSPELT))
+    return (*words, *MISCALLED, *map(_set_flag, MISSPELT_FLAGS), *SINKS, *FLAGS, *SKIPS, *SUPPRESSIONS)
 
 
 @lru_cache(maxsize=1)
@@ -156,6 +183,6 @@ def _bindings() -> re.Pattern[str]:
     return re.compile(
         rf"\b(?:{guards}|autograd|grad|backward)\s+as\s+(\w+)"
         rf"|^[ \t]*(\w+)\s*=\s*(?:\w+\s*\.\s*)*(?:{guards}|autograd\.grad)\b(?!\s*\.)(?!\(\w+\s*,)"
-        r"|\bautograd\s+import\s[^\n]*\b(grad|backward)\b",
+        r"|\bautograd\s+import\s*(?:\([^)]*|[^\n]*)\b(grad|backward)\b(?:\s+as\s+(\w+))?",
         re.MULTILINE,
     )

@@ -46,7 +46,9 @@ def execute(frame: RustFrame, state: State, body: ir.Body) -> Any:
     return value
 
 
-def run_in_scope(frame: RustFrame, state: State, scope: int, body: ir.Body, value: ir.Expr | None = None) -> Any:
+def run_in_scope(
+    frame: RustFrame, state: State, scope: int, body: ir.Body, value: ir.Expr | None = None
+) -> Any:
     """Run statements with the names of a scope, then drop these."""
     saved, since = frame.scopes, len(frame.exits)
     lifetimes.enter_scope(frame, state, scope)
@@ -314,7 +316,13 @@ def _while(frame: RustFrame, state: State, statement: ir.While) -> Done:
 
 
 def _after_loop(
-    frame: RustFrame, state: State, before: State, current: State | None, left: State | None, *, maybe_skipped: bool
+    frame: RustFrame,
+    state: State,
+    before: State,
+    current: State | None,
+    left: State | None,
+    *,
+    maybe_skipped: bool,
 ) -> None:
     """`state` becomes what holds behind a loop. A name without a value before has the one of the last turn."""
     end = lifetimes.join_states(frame.session, current, left)

@@ -40,7 +40,9 @@ def evaluate_call(frame: RustFrame, state: State, expr: ir.Call) -> Any:
             return _method_call(frame, state, expr, site)
         case _:
             closure = look(frame, state, expr.func)
-            return call_value(frame, state, closure, [evaluate(frame, state, arg.value) for arg in expr.args], site)
+            return call_value(
+                frame, state, closure, [evaluate(frame, state, arg.value) for arg in expr.args], site
+            )
 
 
 def _arguments(frame: RustFrame, state: State, expr: ir.Call) -> list[Any]:
@@ -53,7 +55,9 @@ def _macro(frame: RustFrame, state: State, expr: ir.Call, name: str, site: Site)
     from gradguard.infer.rust.expressions import evaluate, look
 
     if name == "repeat!":
-        return places.new_list(frame, state, [], evaluate(frame, state, expr.args[0].value) if expr.args else None)
+        return places.new_list(
+            frame, state, [], evaluate(frame, state, expr.args[0].value) if expr.args else None
+        )
     values = [look(frame, state, arg.value) for arg in expr.args]
     frame.session.activity += 1
     operations.look_at(frame, values)
@@ -154,7 +158,9 @@ def _method_call(frame: RustFrame, state: State, expr: ir.Call, site: Site) -> A
     return _dispatch(frame, state, expr, receiver, args, site)
 
 
-def _dispatch(frame: RustFrame, state: State, expr: ir.Call, receiver: Any, args: list[Any], site: Site) -> Any:
+def _dispatch(
+    frame: RustFrame, state: State, expr: ir.Call, receiver: Any, args: list[Any], site: Site
+) -> Any:
     assert isinstance(expr.func, ir.Attr)
     name = expr.func.name
     own = _own_method(frame, receiver, name)
@@ -166,7 +172,9 @@ def _dispatch(frame: RustFrame, state: State, expr: ir.Call, receiver: Any, args
         found = step(frame, state, receiver, name, args, expr, site)
         if found is not None:
             return found
-    operations.escaped(frame, state, [receiver, *args] if not isinstance(receiver, Unknown | Instance) else args)
+    operations.escaped(
+        frame, state, [receiver, *args] if not isinstance(receiver, Unknown | Instance) else args
+    )
     _looked_by_others(frame, receiver, args)
     foreign(frame, state, args, site)
     return frame.run.unknown(name)
@@ -261,7 +269,9 @@ def _frame_of(frame: RustFrame, callee: Closure, site: Site) -> RustFrame:
         session=frame.session,
         space=space,
         owner=owner,
-        watch=frame.watch if is_closure else Watch(alone=frame.watch.alone and frame.name == "<root>", counted=frame.watch.counted),
+        watch=frame.watch
+        if is_closure
+        else Watch(alone=frame.watch.alone and frame.name == "<root>", counted=frame.watch.counted),
     )
 
 
@@ -316,5 +326,3 @@ def _conclude(frame: RustFrame, inner: RustFrame) -> None:
     else:
         for site in watch.backwards:
             frame.session.note("GRD107", site, watch.alone, None)
-
-

@@ -272,4 +272,3 @@ _EVALUATORS: dict[type, Callable[[RustFrame, State, Any], Any]] = {
     ir.Walrus: _nothing,
     ir.Yield: _nothing,
 }
-

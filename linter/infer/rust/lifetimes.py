@@ -108,7 +108,9 @@ def settle(session: Session, state: State) -> None:
 def _condition(alive: Any) -> When | None:
     """The condition under which recording is on, of a guard that is alive on one of two paths."""
     match alive:
-        case Alternatives(key=key, then=Literal(value=bool(then)), other=Literal(value=bool(other))) if then != other:
+        case Alternatives(key=key, then=Literal(value=bool(then)), other=Literal(value=bool(other))) if (
+            then != other
+        ):
             return When(key, not then)
         case Test(key=key, truth=truth):
             return When(key, not truth)

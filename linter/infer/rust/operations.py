@@ -115,5 +115,3 @@ def escaped(frame: RustFrame, state: State, values: list[Any]) -> None:
 def is_opaque(value: Any) -> bool:
     """Whether nothing is known of a value, not even its type."""
     return isinstance(value, Unknown) and not value.role
-
-

@@ -96,7 +96,9 @@ def _is_rest(part: ir.Expr) -> bool:
     return isinstance(part, ir.Star) or (isinstance(part, ir.Walrus) and isinstance(part.value, ir.Star))
 
 
-def _structure(frame: RustFrame, state: State, name: str, args: tuple[ir.Arg, ...], value: Any) -> bool | None:
+def _structure(
+    frame: RustFrame, state: State, name: str, args: tuple[ir.Arg, ...], value: Any
+) -> bool | None:
     if name in _WRAPPERS and len(args) == 1:
         return _wrapper(frame, state, name, args[0].value, value)
     if isinstance(value, Variant):
@@ -120,7 +122,11 @@ def _wrapper(frame: RustFrame, state: State, name: str, inner: ir.Expr, value: A
         case Variant(name="Err" | "None"):
             return False
         case Slot(layers=(_, *rest)):
-            inside: Any = Slot(value.parameter, value.site, tuple(rest), value.mapped) if rest else frame.run.unknown("gradient")
+            inside: Any = (
+                Slot(value.parameter, value.site, tuple(rest), value.mapped)
+                if rest
+                else frame.run.unknown("gradient")
+            )
             match(frame, state, inner, inside)
             return None
         case Unknown():

@@ -125,7 +125,11 @@ def get_field(frame: RustFrame, state: State, value: Any, name: str) -> Any:
             found = state.read(identity, name)
             if found is None:
                 info = info_of(frame, value)
-                kind = info.fields.get(name, NO_TYPE) if info is not None else _member(type_of(frame, value), name)
+                kind = (
+                    info.fields.get(name, NO_TYPE)
+                    if info is not None
+                    else _member(type_of(frame, value), name)
+                )
                 found = unknown_of(frame, kind, name)
                 state.write(identity, name, found)
             return state.resolve(found)
@@ -176,11 +180,18 @@ def items_of(frame: RustFrame, state: State, value: Any) -> tuple[tuple[Any, ...
             rest = state.read(identity, "rest")
             if isinstance(known, Tuple) and rest is None:
                 return known.items, True
-            parts = [*(known.items if isinstance(known, Tuple) else ()), *([rest] if rest is not None else [])]
+            parts = [
+                *(known.items if isinstance(known, Tuple) else ()),
+                *([rest] if rest is not None else []),
+            ]
             return (merged(frame, parts),), False
         case Unknown():
             kind = type_of(frame, value)
-            inner = kind.args[0] if kind.name in ("[]", "Option", "Iterator", "IntoIterator") and kind.args else NO_TYPE
+            inner = (
+                kind.args[0]
+                if kind.name in ("[]", "Option", "Iterator", "IntoIterator") and kind.args
+                else NO_TYPE
+            )
             found = state.read(value.origin, "<element>")
             if found is None or frame.session.loops:
                 found = unknown_of(frame, inner, value.hint)
@@ -208,7 +219,12 @@ def merged(frame: RustFrame, values: list[Any]) -> Any:
 def get_item(frame: RustFrame, state: State, value: Any, index: Any) -> Any:
     """`value[index]`."""
     items, exact = items_of(frame, state, value)
-    if exact and isinstance(index, Literal) and isinstance(index.value, int) and 0 <= index.value < len(items):
+    if (
+        exact
+        and isinstance(index, Literal)
+        and isinstance(index.value, int)
+        and 0 <= index.value < len(items)
+    ):
         return state.resolve(items[index.value])
     return items[0] if len(items) == 1 else merged(frame, list(items))
 
@@ -221,7 +237,12 @@ def set_item(frame: RustFrame, state: State, value: Any, index: Any, new: Any) -
         lifetimes.lose(frame.session, state, lifetimes.held_by(frame.session, state, new))
         return
     items, exact = items_of(frame, state, value)
-    if exact and isinstance(index, Literal) and isinstance(index.value, int) and 0 <= index.value < len(items):
+    if (
+        exact
+        and isinstance(index, Literal)
+        and isinstance(index.value, int)
+        and 0 <= index.value < len(items)
+    ):
         state.write(value.id, "items", Tuple((*items[: index.value], new, *items[index.value + 1 :])))
         return
     state.write(value.id, "items", Tuple(()))

@@ -82,4 +82,3 @@ class RustFrame(Frame):
 
 def guard_site(frame: RustFrame, name: str, site: Site, form: str = "with") -> GuardSite:
     return GuardSite(name, form, site, frame.depth, frame.name)
-

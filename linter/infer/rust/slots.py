@@ -162,7 +162,9 @@ def _gives_nothing(body: ir.Body) -> bool:
     """Whether a block has no value of its own."""
     match body:
         case (ir.Evaluate(value=ir.Scope(value=value)),):
-            return value is None or (isinstance(value, ir.Call) and isinstance(value.func, ir.Name) and value.func.id in _LOGGING)
+            return value is None or (
+                isinstance(value, ir.Call) and isinstance(value.func, ir.Name) and value.func.id in _LOGGING
+            )
         case (ir.Evaluate(value=ir.Call(func=ir.Name(id=name))),):
             return name in _LOGGING
         case (ir.Evaluate(value=ir.Call(func=ir.Attr(name=name))),):
@@ -185,7 +187,6 @@ def default_is_silent(value: ir.Expr) -> bool:
 def _values(body: ir.Body) -> ir.Body:
     """The body of a closure, whose value is no return of the function around it."""
     return tuple(
-        ir.Evaluate(one.value, one.at) if isinstance(one, ir.Return) and one.value is not None else one for one in body
+        ir.Evaluate(one.value, one.at) if isinstance(one, ir.Return) and one.value is not None else one
+        for one in body
     )
-
-

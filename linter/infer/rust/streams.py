@@ -13,10 +13,16 @@ from gradguard.infer.state import State
 from gradguard.infer.truths import truth
 from gradguard.infer.values import List, Literal, Tuple, Unknown
 
-STARTING = frozenset("iter iter_mut into_iter drain values values_mut into_values par_iter chunks windows".split())
+STARTING = frozenset(
+    "iter iter_mut into_iter drain values values_mut into_values par_iter chunks windows".split()
+)
 LAZY = frozenset("map filter filter_map flat_map inspect map_while take_while skip_while scan".split())
-SAME = frozenset("rev cloned copied peekable by_ref fuse skip take step_by iter into_iter sorted chain cycle".split())
-CONSUMING = frozenset("collect sum product max min fold reduce last partition unzip try_collect max_by min_by".split())
+SAME = frozenset(
+    "rev cloned copied peekable by_ref fuse skip take step_by iter into_iter sorted chain cycle".split()
+)
+CONSUMING = frozenset(
+    "collect sum product max min fold reduce last partition unzip try_collect max_by min_by".split()
+)
 COUNTING = frozenset("count any all position find len is_empty".split())
 
 
@@ -60,7 +66,9 @@ def _run_steps(frame: RustFrame, state: State, stream: Stream) -> tuple[tuple[An
     return items, exact
 
 
-def _step(frame: RustFrame, state: State, kind: str, item: Any, found: Any, site: Site) -> tuple[list[Any], bool]:
+def _step(
+    frame: RustFrame, state: State, kind: str, item: Any, found: Any, site: Site
+) -> tuple[list[Any], bool]:
     """What one item becomes, and whether its number is certain."""
     match kind:
         case "map" | "scan":
@@ -117,7 +125,11 @@ def method(frame: RustFrame, state: State, receiver: Any, name: str, args: list[
         case "fold" if len(args) == 2:
             return _fold(frame, state, stream, args, site)
         case _ if name in SAME:
-            return replace(stream, exact=False) if name in ("skip", "take", "step_by", "chain", "cycle") else stream
+            return (
+                replace(stream, exact=False)
+                if name in ("skip", "take", "step_by", "chain", "cycle")
+                else stream
+            )
         case _ if name in CONSUMING:
             items, exact = forced(frame, state, stream)
             if name in ("collect", "try_collect"):
@@ -169,9 +181,7 @@ def _one(frame: RustFrame, items: tuple[Any, ...], exact: bool, name: str) -> An
     return places.merged(frame, list(items))
 
 
-def _counted(
-    frame: RustFrame, state: State, stream: Stream, name: str, args: list[Any], site: Site
-) -> Any:
+def _counted(frame: RustFrame, state: State, stream: Stream, name: str, args: list[Any], site: Site) -> Any:
     """Counting and asking passes over nothing."""
     from gradguard.infer.rust.calls import call_value
 

@@ -27,7 +27,9 @@ NO_TYPE = Type("")
 @lru_cache(maxsize=2048)
 def parse_type(written: str) -> Type:
     """The type that a text tells; NO_TYPE where it cannot be read."""
-    tokens = [token for token in _TOKEN.findall(written) if not token.startswith("'") and token not in _SKIPPED]
+    tokens = [
+        token for token in _TOKEN.findall(written) if not token.startswith("'") and token not in _SKIPPED
+    ]
     try:
         found, _ = _read(tokens, 0)
     except (IndexError, RecursionError):

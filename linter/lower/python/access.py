@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-import libcst as cst
+from collections.abc import Iterable
 
-from gradguard.ir.nodes import Arg, Attr, Await, Call, Const, Expr, Item, Sequence, Slice, Star, Walrus, Yield
+import libcst as cst
+from gradguard.ir.nodes import (
+    Arg,
+    Attr,
+    Await,
+    Call,
+    Const,
+    Expr,
+    Item,
+    Opaque,
+    Sequence,
+    Slice,
+    Star,
+    Walrus,
+    Yield,
+)
 from gradguard.lower.python.context import Context, ExpressionTable
 from gradguard.lower.python.literals import spelled
 
 
-def lower_attribute(node: cst.Attribute, context: Context) -> Expr:
+def _lower_attribute(node: cst.Attribute, context: Context) -> Expr:
     base = context.expression(node.value)
     return Attr(base, spelled(node.attr.value), context.number(node))
 
 
-def lower_call(node: cst.Call, context: Context) -> Expr:
+def _lower_call(node: cst.Call, context: Context) -> Expr:
     function = context.expression(node.func)
     return Call(function, arguments(node.args, context), context.number(node))
 
 
-def arguments(args: tuple[cst.Arg, ...] | list[cst.Arg], context: Context) -> tuple[Arg, ...]:
+def arguments(args: Iterable[cst.Arg], context: Context) -> tuple[Arg, ...]:
     """The arguments of a call, or the bases of a class."""
     return tuple(
         [
@@ -33,7 +48,7 @@ def arguments(args: tuple[cst.Arg, ...] | list[cst.Arg], context: Context) -> tu
     )
 
 
-def lower_subscript(node: cst.Subscript, context: Context) -> Expr:
+def _lower_subscript(node: cst.Subscript, context: Context) -> Expr:
     base = context.expression(node.value)
     elements = node.slice
     parts = tuple([_index(element, context) for element in elements])
@@ -43,26 +58,30 @@ def lower_subscript(node: cst.Subscript, context: Context) -> Expr:
 
 
 def _index(element: cst.SubscriptElement, context: Context) -> Expr:
-    if isinstance(element.slice, cst.Index):
-        value = context.expression(element.slice.value)
-        return Star(value, context.number(element.slice)) if element.slice.star else value
-    at = context.number(element.slice)
-    bounds = (element.slice.lower, element.slice.upper, element.slice.step)
-    # A missing bound is None at run time too.
-    return Slice(tuple([Const(None, at) if b is None else context.expression(b) for b in bounds]), at)
+    match element.slice:
+        case cst.Index(value=value, star=star):
+            index = context.expression(value)
+            return Star(index, context.number(element.slice)) if star else index
+        case cst.Slice(lower=lower, upper=upper, step=step):
+            at = context.number(element.slice)
+            # A missing bound is None at run time too.
+            bounds = [Const(None, at) if b is None else context.expression(b) for b in (lower, upper, step)]
+            return Slice(tuple(bounds), at)
+        case unknown:
+            return Opaque((), context.number(unknown))
 
 
-def lower_walrus(node: cst.NamedExpr, context: Context) -> Expr:
+def _lower_walrus(node: cst.NamedExpr, context: Context) -> Expr:
     value = context.expression(node.value)
     name = node.target.value if isinstance(node.target, cst.Name) else ""
     return Walrus(spelled(name), value, context.number(node))
 
 
-def lower_await(node: cst.Await, context: Context) -> Expr:
+def _lower_await(node: cst.Await, context: Context) -> Expr:
     return Await(context.expression(node.expression), context.number(node))
 
 
-def lower_yield(node: cst.Yield, context: Context) -> Expr:
+def _lower_yield(node: cst.Yield, context: Context) -> Expr:
     context.yields = True
     if isinstance(node.value, cst.From):
         return Yield(context.expression(node.value.item), True, context.number(node))
@@ -70,10 +89,10 @@ def lower_yield(node: cst.Yield, context: Context) -> Expr:
 
 
 EXPRESSIONS: ExpressionTable = {
-    cst.Attribute: lower_attribute,
-    cst.Call: lower_call,
-    cst.Subscript: lower_subscript,
-    cst.NamedExpr: lower_walrus,
-    cst.Await: lower_await,
-    cst.Yield: lower_yield,
+    cst.Attribute: _lower_attribute,
+    cst.Call: _lower_call,
+    cst.Subscript: _lower_subscript,
+    cst.NamedExpr: _lower_walrus,
+    cst.Await: _lower_await,
+    cst.Yield: _lower_yield,
 }

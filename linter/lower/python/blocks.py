@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from gradguard.ir.nodes import Body, Entry, Expr, For, Handler, If, Stmt, Try, While, With
 from gradguard.lower.python.context import Context, StatementTable
 from gradguard.lower.python.literals import spelled
 
 
-def lower_if(node: cst.If, context: Context) -> tuple[Stmt, ...]:
+def _lower_if(node: cst.If, context: Context) -> tuple[Stmt, ...]:
     arms: list[tuple[Expr, Body, int]] = []
     branch: cst.If | cst.Else | None = node
     while isinstance(branch, cst.If):
@@ -22,13 +21,13 @@ def lower_if(node: cst.If, context: Context) -> tuple[Stmt, ...]:
     return other
 
 
-def lower_while(node: cst.While, context: Context) -> tuple[Stmt, ...]:
+def _lower_while(node: cst.While, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     test = context.expression(node.test)
     return (While(test, context.body(node.body), _else(node.orelse, context), at),)
 
 
-def lower_for(node: cst.For, context: Context) -> tuple[Stmt, ...]:
+def _lower_for(node: cst.For, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     iterable = context.expression(node.iter)
     target = context.expression(node.target)
@@ -37,7 +36,7 @@ def lower_for(node: cst.For, context: Context) -> tuple[Stmt, ...]:
     return (For(target, iterable, body, orelse, node.asynchronous is not None, at),)
 
 
-def lower_with(node: cst.With, context: Context) -> tuple[Stmt, ...]:
+def _lower_with(node: cst.With, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     entries = []
     for item in node.items:
@@ -47,7 +46,7 @@ def lower_with(node: cst.With, context: Context) -> tuple[Stmt, ...]:
     return (With(tuple(entries), context.body(node.body), node.asynchronous is not None, at),)
 
 
-def lower_try(node: cst.Try | cst.TryStar, context: Context) -> tuple[Stmt, ...]:
+def _lower_try(node: cst.Try | cst.TryStar, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     body = context.body(node.body)
     handlers = tuple([_handler(handler, context) for handler in node.handlers])
@@ -68,10 +67,10 @@ def _else(node: cst.Else | None, context: Context) -> Body:
 
 
 STATEMENTS: StatementTable = {
-    cst.If: lower_if,
-    cst.While: lower_while,
-    cst.For: lower_for,
-    cst.With: lower_with,
-    cst.Try: lower_try,
-    cst.TryStar: lower_try,
+    cst.If: _lower_if,
+    cst.While: _lower_while,
+    cst.For: _lower_for,
+    cst.With: _lower_with,
+    cst.Try: _lower_try,
+    cst.TryStar: _lower_try,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from gradguard.ir.nodes import Clause, Comprehension, Expr, Mapping, Sequence, Star
 from gradguard.lower.python.context import Context, ExpressionTable
 
@@ -15,22 +14,22 @@ _COMPREHENSIONS: dict[type[cst.CSTNode], str] = {
 }
 
 
-def lower_sequence(node: cst.Tuple | cst.List | cst.Set, context: Context) -> Expr:
+def _lower_sequence(node: cst.Tuple | cst.List | cst.Set, context: Context) -> Expr:
     items = tuple([_element(element, context) for element in node.elements])
     return Sequence(_SEQUENCES[type(node)], items, context.number(node))
 
 
 def _element(element: cst.BaseElement, context: Context) -> Expr:
     if isinstance(element, cst.StarredElement):
-        return lower_star(element, context)
+        return _lower_star(element, context)
     return context.expression(element.value)
 
 
-def lower_star(node: cst.StarredElement, context: Context) -> Expr:
+def _lower_star(node: cst.StarredElement, context: Context) -> Expr:
     return Star(context.expression(node.value), context.number(node))
 
 
-def lower_dict(node: cst.Dict, context: Context) -> Expr:
+def _lower_dict(node: cst.Dict, context: Context) -> Expr:
     items: list[tuple[Expr | None, Expr]] = []
     for element in node.elements:
         key = context.expression(element.key) if isinstance(element, cst.DictElement) else None
@@ -38,13 +37,13 @@ def lower_dict(node: cst.Dict, context: Context) -> Expr:
     return Mapping(tuple(items), context.number(node))
 
 
-def lower_comprehension(node: cst.ListComp | cst.SetComp | cst.GeneratorExp, context: Context) -> Expr:
+def _lower_comprehension(node: cst.ListComp | cst.SetComp | cst.GeneratorExp, context: Context) -> Expr:
     clauses = _clauses(node.for_in, context)
     element = context.expression(node.elt)
     return Comprehension(_COMPREHENSIONS[type(node)], element, clauses, context.number(node))
 
 
-def lower_dict_comprehension(node: cst.DictComp, context: Context) -> Expr:
+def _lower_dict_comprehension(node: cst.DictComp, context: Context) -> Expr:
     clauses = _clauses(node.for_in, context)
     pair = (context.expression(node.key), context.expression(node.value))
     element = Sequence("tuple", pair, context.number((node.key, node.value)))
@@ -64,13 +63,13 @@ def _clauses(first: cst.CompFor, context: Context) -> tuple[Clause, ...]:
 
 
 EXPRESSIONS: ExpressionTable = {
-    cst.Tuple: lower_sequence,
-    cst.List: lower_sequence,
-    cst.Set: lower_sequence,
-    cst.StarredElement: lower_star,
-    cst.Dict: lower_dict,
-    cst.ListComp: lower_comprehension,
-    cst.SetComp: lower_comprehension,
-    cst.GeneratorExp: lower_comprehension,
-    cst.DictComp: lower_dict_comprehension,
+    cst.Tuple: _lower_sequence,
+    cst.List: _lower_sequence,
+    cst.Set: _lower_sequence,
+    cst.StarredElement: _lower_star,
+    cst.Dict: _lower_dict,
+    cst.ListComp: _lower_comprehension,
+    cst.SetComp: _lower_comprehension,
+    cst.GeneratorExp: _lower_comprehension,
+    cst.DictComp: _lower_dict_comprehension,
 }

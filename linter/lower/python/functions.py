@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import libcst as cst
+from collections.abc import Iterable
 
+import libcst as cst
 from gradguard.ir.nodes import Body, ClassDef, Expr, Function, FunctionDef, Lambda, Param, Return, Stmt
 from gradguard.lower.python.access import arguments
 from gradguard.lower.python.context import Context, ExpressionTable, StatementTable
 from gradguard.lower.python.literals import spelled
 
 
-def lower_function(node: cst.FunctionDef, context: Context) -> tuple[Stmt, ...]:
+def _lower_function(node: cst.FunctionDef, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     decorators = _decorators(node.decorators, context)
     params = _params(node.params, context)
@@ -31,7 +32,7 @@ def lower_function(node: cst.FunctionDef, context: Context) -> tuple[Stmt, ...]:
     return (FunctionDef(function, at),)
 
 
-def lower_lambda(node: cst.Lambda, context: Context) -> Expr:
+def _lower_lambda(node: cst.Lambda, context: Context) -> Expr:
     at = context.number(node)
     params = _params(node.params, context)
     outer, context.yields = context.yields, False
@@ -41,14 +42,14 @@ def lower_lambda(node: cst.Lambda, context: Context) -> Expr:
     return Lambda(Function("<lambda>", params, body, (), False, is_generator, at), at)
 
 
-def lower_class(node: cst.ClassDef, context: Context) -> tuple[Stmt, ...]:
+def _lower_class(node: cst.ClassDef, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     decorators = _decorators(node.decorators, context)
     bases = arguments((*node.bases, *node.keywords), context)
     return (ClassDef(spelled(node.name.value), bases, decorators, context.body(node.body), at),)
 
 
-def _decorators(decorators: tuple[cst.Decorator, ...] | list[cst.Decorator], context: Context) -> tuple[Expr, ...]:
+def _decorators(decorators: Iterable[cst.Decorator], context: Context) -> tuple[Expr, ...]:
     return tuple([context.expression(decorator.decorator) for decorator in decorators])
 
 
@@ -71,5 +72,5 @@ def _param(node: cst.Param, kind: str, context: Context) -> Param:
     )
 
 
-EXPRESSIONS: ExpressionTable = {cst.Lambda: lower_lambda}
-STATEMENTS: StatementTable = {cst.FunctionDef: lower_function, cst.ClassDef: lower_class}
+EXPRESSIONS: ExpressionTable = {cst.Lambda: _lower_lambda}
+STATEMENTS: StatementTable = {cst.FunctionDef: _lower_function, cst.ClassDef: _lower_class}

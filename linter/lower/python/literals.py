@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 import libcst as cst
-
 from gradguard.ir.nodes import Const, Expr, Name, Opaque
 from gradguard.lower.python.context import Context, ExpressionTable
 
@@ -20,14 +19,14 @@ def spelled(identifier: str) -> str:
     return identifier if identifier.isascii() else unicodedata.normalize("NFKC", identifier)
 
 
-def lower_name(node: cst.Name, context: Context) -> Expr:
+def _lower_name(node: cst.Name, context: Context) -> Expr:
     name = node.value
     if name in _KEYWORDS:
         return Const(_KEYWORDS[name], context.number(node))
     return Name(spelled(name), context.number(node))
 
 
-def lower_integer(node: cst.Integer, context: Context) -> Expr:
+def _lower_integer(node: cst.Integer, context: Context) -> Expr:
     try:
         return Const(int(node.value, 0), context.number(node))
     except ValueError:
@@ -35,15 +34,15 @@ def lower_integer(node: cst.Integer, context: Context) -> Expr:
         return Opaque((), context.number(node))
 
 
-def lower_float(node: cst.Float, context: Context) -> Expr:
+def _lower_float(node: cst.Float, context: Context) -> Expr:
     return Const(float(node.value), context.number(node))
 
 
-def lower_imaginary(node: cst.Imaginary, context: Context) -> Expr:
+def _lower_imaginary(node: cst.Imaginary, context: Context) -> Expr:
     return Const(complex(node.value.replace("_", "")), context.number(node))
 
 
-def lower_string(node: cst.SimpleString, context: Context) -> Expr:
+def _lower_string(node: cst.SimpleString, context: Context) -> Expr:
     value = string_value(node.value)
     at = context.number(node)
     return Opaque((), at) if value is None else Const(value, at)
@@ -70,7 +69,7 @@ def _evaluated(literal: str) -> str | bytes | None:
     return value if isinstance(value, str | bytes) else None
 
 
-def lower_concatenation(node: cst.ConcatenatedString, context: Context) -> Expr:
+def _lower_concatenation(node: cst.ConcatenatedString, context: Context) -> Expr:
     """Adjacent literals: one constant, or opaque when a part is formatted."""
     at = context.number(node)
     parts: list[cst.CSTNode] = []
@@ -86,7 +85,7 @@ def lower_concatenation(node: cst.ConcatenatedString, context: Context) -> Expr:
     return Opaque(tuple(operands), at)
 
 
-def lower_formatted(node: cst.FormattedString, context: Context) -> Expr:
+def _lower_formatted(node: cst.FormattedString, context: Context) -> Expr:
     at = context.number(node)
     return Opaque(tuple(_formatted(node, context)), at)
 
@@ -103,17 +102,17 @@ def _formatted(node: cst.CSTNode, context: Context) -> list[Expr]:
     return found
 
 
-def lower_ellipsis(node: cst.Ellipsis, context: Context) -> Expr:
+def _lower_ellipsis(node: cst.Ellipsis, context: Context) -> Expr:
     return Opaque((), context.number(node))
 
 
 EXPRESSIONS: ExpressionTable = {
-    cst.Name: lower_name,
-    cst.Integer: lower_integer,
-    cst.Float: lower_float,
-    cst.Imaginary: lower_imaginary,
-    cst.SimpleString: lower_string,
-    cst.ConcatenatedString: lower_concatenation,
-    cst.FormattedString: lower_formatted,
-    cst.Ellipsis: lower_ellipsis,
+    cst.Name: _lower_name,
+    cst.Integer: _lower_integer,
+    cst.Float: _lower_float,
+    cst.Imaginary: _lower_imaginary,
+    cst.SimpleString: _lower_string,
+    cst.ConcatenatedString: _lower_concatenation,
+    cst.FormattedString: _lower_formatted,
+    cst.Ellipsis: _lower_ellipsis,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from gradguard.ir.nodes import Choice, Compare, Const, Expr, Logic, Op, Opaque
 from gradguard.lower.python.context import Context, ExpressionTable
 
@@ -40,20 +39,20 @@ COMPARISON: dict[type[cst.CSTNode], str] = {
 }
 
 
-def lower_unary(node: cst.UnaryOperation, context: Context) -> Expr:
+def _lower_unary(node: cst.UnaryOperation, context: Context) -> Expr:
     operand = context.expression(node.expression)
     at = context.number(node)
     if isinstance(node.operator, cst.Not):
         return Logic("not", (operand,), at)
     match operand:
-        case Const(value=int() | float() | complex() as number) if (
-            not isinstance(number, bool) and isinstance(node.operator, cst.Minus)
-        ):
+        case Const(value=int() | float() | complex() as number) if not isinstance(
+            number, bool
+        ) and isinstance(node.operator, cst.Minus):
             return Const(-number, at)
     return Op(UNARY[type(node.operator)], (operand,), at)
 
 
-def lower_binary(node: cst.BinaryOperation, context: Context) -> Expr:
+def _lower_binary(node: cst.BinaryOperation, context: Context) -> Expr:
     spine = [node]
     while isinstance(spine[-1].left, cst.BinaryOperation):
         spine.append(spine[-1].left)
@@ -67,7 +66,7 @@ def lower_binary(node: cst.BinaryOperation, context: Context) -> Expr:
     return lowered
 
 
-def lower_boolean(node: cst.BooleanOperation, context: Context) -> Expr:
+def _lower_boolean(node: cst.BooleanOperation, context: Context) -> Expr:
     """A chain of one operator is one node, whatever side it nests on."""
     operator = type(node.operator)
     operands: list[Expr] = []
@@ -81,7 +80,7 @@ def lower_boolean(node: cst.BooleanOperation, context: Context) -> Expr:
     return Logic("and" if operator is cst.And else "or", tuple(operands), context.number(node))
 
 
-def lower_comparison(node: cst.Comparison, context: Context) -> Expr:
+def _lower_comparison(node: cst.Comparison, context: Context) -> Expr:
     pairs: list[Expr] = []
     is_chain = len(node.comparisons) > 1
     left = context.expression(node.left)
@@ -94,7 +93,7 @@ def lower_comparison(node: cst.Comparison, context: Context) -> Expr:
     return Logic("and", tuple(pairs), context.number(node)) if is_chain else pairs[0]
 
 
-def lower_choice(node: cst.IfExp, context: Context) -> Expr:
+def _lower_choice(node: cst.IfExp, context: Context) -> Expr:
     test = context.expression(node.test)
     then = context.expression(node.body)
     other = context.expression(node.orelse)
@@ -102,9 +101,9 @@ def lower_choice(node: cst.IfExp, context: Context) -> Expr:
 
 
 EXPRESSIONS: ExpressionTable = {
-    cst.UnaryOperation: lower_unary,
-    cst.BinaryOperation: lower_binary,
-    cst.BooleanOperation: lower_boolean,
-    cst.Comparison: lower_comparison,
-    cst.IfExp: lower_choice,
+    cst.UnaryOperation: _lower_unary,
+    cst.BinaryOperation: _lower_binary,
+    cst.BooleanOperation: _lower_boolean,
+    cst.Comparison: _lower_comparison,
+    cst.IfExp: _lower_choice,
 }

@@ -8,20 +8,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import libcst as cst
-
 from gradguard.ir.nodes import Body
 from gradguard.lower.python.context import Anchor
 from gradguard.lower.python.visitor import Lowering
+from gradguard.lower.stand_in import with_stand_ins
 from gradguard.lower.unreadable import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A chunk's tree, its statements, and the syntax behind each handle."""
+    """A chunk's tree, its statements, and the syntax behind each handle.
+
+    `starts` holds the number of the first node of each statement in the chunk's outermost blocks.
+    """
 
     tree: cst.Module
     body: Body
     anchors: list[Anchor]
+    starts: tuple[int, ...]
 
 
 def lower_text(text: str, base: int, rows_before: int) -> Lowered:
@@ -36,16 +40,34 @@ def lower_text(text: str, base: int, rows_before: int) -> Lowered:
             tree.visit(lowering)
     except (RecursionError, MemoryError) as error:
         raise Unreadable(rows_before + 1, 1, "nested too deeply") from error
-    return Lowered(tree, lowering.body, lowering.anchors)
+    return Lowered(tree, lowering.body, lowering.anchors, lowering.starts)
 
 
 def parse_tree(text: str, rows_before: int) -> cst.Module:
-    """The libcst tree of a text; raises `Unreadable`, with the row in the file."""
+    """The libcst tree of a text; raises `Unreadable`, with the row in the file.
+
+    A statement that is right but beyond libcst is replaced by one that binds its names to nothing known.
+    """
     try:
         return cst.parse_module(text)
     except cst.ParserSyntaxError as error:
-        row, column = rows_before + error.raw_line, error.raw_column + 1
-        raise Unreadable(row, column, "libcst cannot parse this") from error
+        refused = error
+    mended = with_stand_ins(text, _is_parsable)
+    if mended != text:
+        try:
+            return cst.parse_module(mended)
+        except cst.ParserSyntaxError as error:
+            refused = error
+    # The row told is the one after the fault.
+    raise Unreadable(rows_before + max(refused.raw_line - 1, 1), 1, "libcst cannot parse this") from refused
+
+
+def _is_parsable(text: str) -> bool:
+    try:
+        cst.parse_module(text)
+    except cst.ParserSyntaxError:
+        return False
+    return True
 
 
 @contextmanager

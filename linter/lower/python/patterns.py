@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
-
 from gradguard.ir.nodes import Case, Expr, Match, Stmt
 from gradguard.lower.python.context import Context, StatementTable
 from gradguard.lower.python.literals import spelled
 
 
-def lower_match(node: cst.Match, context: Context) -> tuple[Stmt, ...]:
+def _lower_match(node: cst.Match, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     subject = context.expression(node.subject)
     return (Match(subject, tuple([_case(case, context) for case in node.cases]), at),)
@@ -78,4 +77,4 @@ def _name(name: cst.Name | None) -> Iterator[str]:
         yield spelled(name.value)
 
 
-STATEMENTS: StatementTable = {cst.Match: lower_match}
+STATEMENTS: StatementTable = {cst.Match: _lower_match}

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
-
+from gradguard.lower.members import Member
 from gradguard.lower.python.context import Anchor
 from gradguard.lower.python.parsing import collection_paused, lower_text
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 Place = tuple[tuple[int, int], tuple[int, int]]
 Ranges = Mapping[cst.CSTNode, CodeRange]
-_FRAMES = 20_000
+_FRAMES = 8_000
+_CLASS = "class _:"
 
 
 def places(text: str, rows_before: int) -> list[tuple[Place, Place]]:
@@ -23,13 +24,31 @@ def places(text: str, rows_before: int) -> list[tuple[Place, Place]]:
     Rows and columns count from 1, columns in characters; an end column is the one behind the last character.
     """
     lowered = lower_text(text, 0, rows_before)
-    with collection_paused(), _deep_recursion():
-        ranges = MetadataWrapper(lowered.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+    try:
+        with collection_paused(), _deep_recursion():
+            ranges = MetadataWrapper(lowered.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+    except RecursionError:
+        return [_rough_places(text, rows_before)] * len(lowered.anchors)
     found = []
     for anchor in lowered.anchors:
         whole = _extent(anchor, ranges)
         found.append((_place(_header(anchor, whole, ranges), rows_before), _place(whole, rows_before)))
     return found
+
+
+def _rough_places(text: str, rows_before: int) -> tuple[Place, Place]:
+    """The first row and all rows, for a text too deep to be measured."""
+    rows = text.rstrip("\n").split("\n")
+    start = (rows_before + 1, 1)
+    return (start, (rows_before + 1, len(rows[0]) + 1)), (start, (rows_before + len(rows), len(rows[-1]) + 1))
+
+
+def member_places(text: str, member: Member, rows_before: int) -> list[tuple[Place, Place]]:
+    """Header and extent of each node of one member of the class whose text this is."""
+    rows = text.split("\n")[member.first_row - 1 : member.last_row]
+    alone = "\n".join([_CLASS, *rows, ""])
+    # The class around it is the first node and the first row.
+    return places(alone, rows_before + member.first_row - 2)[1:]
 
 
 @contextmanager
@@ -54,7 +73,9 @@ def _extent(anchor: Anchor, ranges: Ranges) -> CodeRange:
     match anchor:
         case (first, last):
             return CodeRange(_extent(first, ranges).start, _extent(last, ranges).end)
-        case cst.Tuple(lpar=[*_, left], rpar=[right, *_]) | cst.GeneratorExp(lpar=[*_, left], rpar=[right, *_]):
+        case (
+            cst.Tuple(lpar=[*_, left], rpar=[right, *_]) | cst.GeneratorExp(lpar=[*_, left], rpar=[right, *_])
+        ):
             return CodeRange(ranges[left].start, ranges[right].end)
         case _:
             return ranges[anchor]
@@ -79,8 +100,13 @@ def _header(anchor: Anchor, whole: CodeRange, ranges: Ranges) -> CodeRange:
             return whole
     if last is None:
         return _keyword(whole, "except")
-    return CodeRange(whole.start, _extent(last, ranges).end)
+    # Parentheses are no part of what they hold, but of the header.
+    outermost = getattr(last, "rpar", None)
+    end = ranges[outermost[-1]].end if outermost else _extent(last, ranges).end
+    return CodeRange(whole.start, end)
 
 
 def _keyword(whole: CodeRange, keyword: str) -> CodeRange:
-    return CodeRange((whole.start.line, whole.start.column), (whole.start.line, whole.start.column + len(keyword)))
+    return CodeRange(
+        (whole.start.line, whole.start.column), (whole.start.line, whole.start.column + len(keyword))
+    )

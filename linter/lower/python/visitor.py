@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import libcst as cst
-
 from gradguard.ir.nodes import Body, Stmt
 from gradguard.lower.python import access, blocks, displays, functions, literals, operators, patterns, simple
 from gradguard.lower.python.context import Anchor, Context
@@ -30,6 +29,7 @@ class Lowering(cst.CSTVisitor):
     """
 
     def __init__(self, base: int) -> None:
+        """Takes the handle of the first node."""
         super().__init__()
         self._context = Context(base, _EXPRESSIONS, _STATEMENTS)
         self._made: list[Stmt] = []
@@ -43,6 +43,11 @@ class Lowering(cst.CSTVisitor):
     def anchors(self) -> list[Anchor]:
         """What each node was made from, in the order of their handles."""
         return self._context.anchors
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first node of each statement in the outermost blocks."""
+        return tuple(self._context.starts)
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Lowers a statement; only the module itself is entered."""

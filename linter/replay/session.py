@@ -1,0 +1,153 @@
+"""One replay: its budgets, what it watches, and what it has made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from gradguard.infer.sites import Site
+from gradguard.replay.backend import Backend
+from gradguard.replay.limits import CALL_DEPTH, SECONDS, STEPS, Stopped
+from gradguard.replay.trace import Modes, Seen, Trace
+
+if TYPE_CHECKING:
+    from gradguard.facts.tables import Facts
+    from gradguard.infer.program import Program
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How the replay decides what nobody knows.
+
+    `truth` is the answer to an unknown condition that the witness leaves open. `forced`: conditions on known
+    values follow the witness too, except those that ask for the tracking state. `tracked`: tensors that nobody
+    knows carry a graph. `fails`: the first call behind the site raises.
+    """
+
+    truth: bool = True
+    forced: bool = False
+    tracked: bool = True
+    fails: Site | None = None
+
+
+@dataclass
+class Session:
+    """Shared by all frames of a replay. `watched` maps a module's key to the handles to be noted."""
+
+    program: Program
+    facts: Facts
+    backend: Backend
+    watched: Mapping[str, frozenset[int]]
+    policy: Policy = field(default_factory=Policy)
+    sinks: frozenset[Site] = frozenset()
+    missing_grads: Site | None = None
+    seconds: float = SECONDS
+    steps: int = STEPS
+    depth: int = 0
+    trace: Trace = field(default_factory=Trace)
+    reached: set[Site] = field(default_factory=set)
+    modules: dict[str, Any] = field(default_factory=dict)
+    handed: list[Any] = field(default_factory=list)
+    functions: dict[int, Any] = field(default_factory=dict)
+    classes: dict[Site, Any] = field(default_factory=dict)
+    leaves: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    entered: dict[int, Any] = field(default_factory=dict)
+    lazies: list[Any] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
+    contains: dict[tuple[int, str], frozenset[int]] = field(default_factory=dict)
+    surrogates: dict[str, Any] = field(default_factory=dict)
+    resumed: list[Modes] = field(default_factory=list)
+    loop: Any = None
+    armed: bool = False
+    rebinds: bool = False
+    operands: tuple[Any, ...] = ()
+    ends: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self.ends = perf_counter() + self.seconds
+
+    def tick(self) -> None:
+        """Count a step; raises Stopped when the steps or the time are used up."""
+        self.steps -= 1
+        if self.steps < 0:
+            raise Stopped("the replay takes too many steps")
+        if not self.steps & 63 and perf_counter() > self.ends:
+            raise Stopped("the replay takes too long")
+
+    def descend(self) -> None:
+        """Enter a call; raises Stopped when calls nest too deeply."""
+        self.depth += 1
+        if self.depth > CALL_DEPTH:
+            raise Stopped("the calls nest too deeply")
+
+    def watched_in(self, module: str) -> frozenset[int]:
+        """The watched handles of a module."""
+        return self.watched.get(module, _NOTHING)
+
+    def note(
+        self,
+        site: Site,
+        kind: str,
+        before: Modes,
+        value: Any = None,  # noqa: ANN401
+        error: BaseException | None = None,
+        resumed: Modes | None = None,
+        operands: tuple[Any, ...] = (),
+    ) -> None:
+        """Add a passage through a watched place."""
+        self.reached.add(site)
+        tracked = self.is_tracked(value)
+        modes = self.backend.modes()
+        seen = Seen(site, kind, before, modes, value, error, resumed, operands, tracked)
+        if site in self.sinks:
+            seen.missing, seen.reached = self.without_gradient(), self.with_gradient()
+        self.trace.seen.append(seen)
+
+    def is_tracked(self, value: Any) -> bool | None:  # noqa: ANN401
+        """Whether a tensor, or what stands for one, is tracked; None for anything else."""
+        tensor = self.tensor_of(value)
+        return None if tensor is None else bool(tensor.requires_grad)
+
+    def tensor_of(self, value: Any) -> Any:  # noqa: ANN401
+        """The tensor that a value is or has become, None where it is none."""
+        if self.backend.is_tensor(value):
+            return value
+        from gradguard.replay.wild import Wild
+
+        return value.source if isinstance(value, Wild) else None
+
+    def name(self, value: Any, name: str) -> None:  # noqa: ANN401
+        """Remember what a leaf, or a module's parameters, are called in the program; the first name stays."""
+        if self.backend.is_tensor(value):
+            if id(value) not in self.leaves and value.requires_grad and self._is_leaf(value):
+                self.leaves[id(value)] = (name, value)
+        elif isinstance(value, self.backend.torch.nn.Module) and hasattr(value, "_parameters"):
+            for inner, parameter in value.named_parameters():
+                self.leaves.setdefault(id(parameter), (f"{name}.{inner}", parameter))
+
+    def _is_leaf(self, tensor: Any) -> bool:  # noqa: ANN401
+        try:
+            return bool(tensor.is_leaf)
+        except RuntimeError:
+            return False
+
+    def without_gradient(self) -> tuple[str, ...]:
+        """The names of the leaves that have no gradient now."""
+        return tuple(
+            dict.fromkeys(
+                name for name, leaf in self.leaves.values() if leaf.requires_grad and leaf.grad is None
+            )
+        )
+
+    def with_gradient(self) -> tuple[Any, ...]:
+        """The leaves that have a gradient now."""
+        return tuple(leaf for _, leaf in self.leaves.values() if leaf.grad is not None)
+
+    def invent(self) -> None:
+        """Note that the run no longer holds known values only."""
+        self.trace.exact = False

@@ -1,0 +1,1 @@
+"""The operations, by kind; each is a forward over arrays and a backward over tensors."""
