@@ -82,6 +82,7 @@ def _open_path(path: str) -> Module | None:
     import os
 
     from gradguard.discover.decoding import python_text
+    from gradguard.discover.load import language_of
 
     if not os.path.isfile(path):
         return None

@@ -34,11 +34,21 @@ def check(event: BackwardAsked | ActivationCut | ConstantTerm) -> Iterator[Draft
 
 def _backward(event: BackwardAsked) -> Iterator[Draft]:
     value, cause = event.value, event.value.cause
-    if value.track is not Track.UNTRACKED or cause is None or cause.kind != "cut":
+    if value.track is not Track.UNTRACKED or cause is None or cause.kind not in ("cut", "data"):
         return
     subject = f"`{event.subject}`" if event.subject else "the value"
     steps = (*trail_steps(value.trail), (event.site, f"`backward` on {subject} finds no graph"))
     place = event.site if event.shared else cause.site
+    if cause.kind == "data":
+        yield Draft(
+            place,
+            f"{subject} is built from constants alone, so `backward` reaches no parameter",
+            steps,
+            help="make the values that are to be trained variables",
+            assumed=value.assumed,
+            sink=event.site,
+        )
+        return
     yield Draft(
         place,
         f"`{cause.verb}` cuts the graph of what {subject} is built from, so `backward` reaches no parameter",

@@ -10,7 +10,7 @@ from gradguard.infer.frames import Frame
 from gradguard.infer.objects import set_attribute, set_item
 from gradguard.infer.state import State
 from gradguard.infer.tensors import longer
-from gradguard.infer.values import Known, List, Literal, Module, Rebound, Tensor, Track, Tuple
+from gradguard.infer.values import Imported, Known, List, Literal, Module, Rebound, Tensor, Track, Tuple
 from gradguard.ir import nodes as ir
 
 _BUILTINS = frozenset(dir(builtins))
@@ -25,9 +25,15 @@ def lookup(frame: Frame, state: State, name: str) -> Any:
             return value
     for scope in reversed(frame.scopes):
         value = state.read(scope, name)
+        if isinstance(value, Imported):
+            value = frame.run.program.imported(frame, state, value)
+            state.write(scope, name, value)
         if value is not None:
             return value
     late = frame.run.program.bind_late(frame, state, name)
+    if isinstance(late, Imported):
+        late = frame.run.program.imported(frame, state, late)
+        state.write(frame.scopes[0], name, late)
     if late is not None:
         return late
     if name in _BUILTINS:

@@ -253,6 +253,14 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """A name imported from a module of the tree, not looked up yet."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Super:
     klass: Klass
     owner: Any
@@ -286,6 +294,7 @@ Value = (
     | Partial
     | Lazy
     | Module
+    | Imported
     | Super
     | Alternatives
 )

@@ -22,6 +22,7 @@ from gradguard.infer.values import Closure, Literal, Tensor, Unknown
 from gradguard.ir import nodes as ir
 
 ROUNDS = 2
+APART = 3
 
 
 def execute(frame: RustFrame, state: State, body: ir.Body) -> Any:
@@ -75,7 +76,7 @@ def evaluate_scope(frame: RustFrame, state: State, expr: ir.Scope) -> Any:
 
 
 END = ir.Declare("end", (), ir.NOWHERE)
-
+"""Behind the last statement of a block that has no value: what that statement gives is dropped."""
 
 Done = tuple[Any, Any]
 """The value of a statement, and what of it the statement owns."""
@@ -110,6 +111,12 @@ def _let(frame: RustFrame, state: State, statement: ir.Let) -> Done:
     if not in_place and _extends(statement.value):
         places.keep(frame, state, value)
     return Literal(None), None if in_place else value
+
+
+def execute_let(frame: RustFrame, state: State, statement: ir.Let) -> State:
+    """Run a `let`; raises Ended where the path does not go on."""
+    execute(frame, state, (statement, END))
+    return state
 
 
 def _held_beside(frame: RustFrame, state: State, scope: int, name: str) -> set[int]:
@@ -240,15 +247,18 @@ def _define(frame: RustFrame, state: State, statement: Any) -> Done:
     return Literal(None), None
 
 
-def _round(frame: RustFrame, state: State, body: ir.Body) -> tuple[State | None, State | None]:
-    """One turn of a loop: the state that goes on to the next, and the one that leaves it."""
+def _round(frame: RustFrame, state: State, body: ir.Body) -> tuple[list[State], State | None]:
+    """One turn of a loop: the states that go on to the next, and the one that leaves it.
+
+    A turn that was cut short by `continue` is kept apart from a whole one, as long as they are few.
+    """
     since = len(frame.exits)
     frame.session.loops += 1
-    end: State | None = state
+    ends = [state]
     try:
         execute(frame, state, (*body, END))
     except Ended:
-        end = None
+        ends = []
     finally:
         frame.session.loops -= 1
     left: State | None = None
@@ -256,12 +266,27 @@ def _round(frame: RustFrame, state: State, body: ir.Body) -> tuple[State | None,
     del frame.exits[since:]
     for one in mine:
         if one.kind == "continue":
-            end = lifetimes.join_states(frame.session, end, one.state)
+            ends.append(one.state)
         elif one.kind == "break":
             left = lifetimes.join_states(frame.session, left, one.state)
         else:
             frame.exits.append(one)
-    return end, left
+    return ends, left
+
+
+def _few(frame: RustFrame, states: list[State]) -> list[State]:
+    """The same states, joined where they are many or the loop is an inner one."""
+    if len(states) <= (APART if not frame.session.loops else 1):
+        return states
+    joined = _all_of(frame, states)
+    return [joined] if joined is not None else []
+
+
+def _all_of(frame: RustFrame, states: list[State]) -> State | None:
+    joined: State | None = None
+    for one in states:
+        joined = lifetimes.join_states(frame.session, joined, one)
+    return joined
 
 
 def _for(frame: RustFrame, state: State, statement: ir.For) -> Done:
@@ -271,47 +296,60 @@ def _for(frame: RustFrame, state: State, statement: ir.For) -> Done:
         slots.skipped(frame, source, site)
     items, exact = forced(frame, state, source, describe(statement.iter))
     before = state.fork()
-    current: State | None = state.fork()
+    current = [state.fork()]
     left: State | None = None
-    turns = list(items) if exact else [*items, *items][:ROUNDS]
-    for item in turns:
-        if current is None:
-            break
-        scope = frame.run.fresh()
-        lifetimes.enter_scope(frame, current, scope)
-        saved, since = frame.scopes, len(frame.exits)
-        frame.scopes = (*saved, scope)
-        try:
-            match(frame, current, statement.target, item)
-            current, broken = _round(frame, current, statement.body)
-        finally:
-            frame.scopes = saved
-            if scope in frame.session.live:
-                lifetimes.leave_scope(frame, current, scope, None, since)
-        left = lifetimes.join_states(frame.session, left, broken)
-    _after_loop(frame, state, before, current, left, maybe_skipped=not exact)
+    for item in list(items) if exact else [*items, *items][:ROUNDS]:
+        going: list[State] = []
+        for one in current:
+            ends, broken = _turn(frame, one, statement, item)
+            going.extend(ends)
+            left = lifetimes.join_states(frame.session, left, broken)
+        current = _few(frame, going)
+    _after_loop(frame, state, before, _all_of(frame, current), left, maybe_skipped=not exact)
     return Literal(None), None
+
+
+def _turn(frame: RustFrame, state: State, statement: ir.For, item: Any) -> tuple[list[State], State | None]:
+    """One turn of a `for`: its names live as long as the turn."""
+    scope = frame.run.fresh()
+    lifetimes.enter_scope(frame, state, scope)
+    saved, since = frame.scopes, len(frame.exits)
+    frame.scopes = (*saved, scope)
+    try:
+        match(frame, state, statement.target, item)
+        ends, broken = _round(frame, state, statement.body)
+    finally:
+        frame.scopes = saved
+        if scope in frame.session.live:
+            frame.session.live.remove(scope)
+    for one in (*ends, *([broken] if broken is not None else ())):
+        lifetimes.drop_scope(frame.session, one, scope)
+    for way in frame.exits[since:]:
+        lifetimes.drop_scope(frame.session, way.state, scope, way.value)
+    return ends, broken
 
 
 def _while(frame: RustFrame, state: State, statement: ir.While) -> Done:
     endless = isinstance(statement.test, ir.Const) and statement.test.value is True
     before = state.fork()
-    current: State | None = state.fork()
+    current = [state.fork()]
     left: State | None = None
     for _ in range(ROUNDS):
-        if current is None:
-            break
-        test = look(frame, current, statement.test)
-        known = truth(current, test) if isinstance(test, Literal | Unknown) else None
-        if known is False:
-            break
-        if known is None:
-            skipped = current.fork()
-            assume(skipped, as_test(skipped, test), False)
-            left = lifetimes.join_states(frame.session, left, skipped)
-        current, broken = _round(frame, current, statement.body)
-        left = lifetimes.join_states(frame.session, left, broken)
-    _after_loop(frame, state, before, None if endless else current, left, maybe_skipped=False)
+        going: list[State] = []
+        for one in current:
+            test = look(frame, one, statement.test)
+            known = truth(one, test) if isinstance(test, Literal | Unknown) else None
+            if known is not True:
+                skipped = one.fork()
+                assume(skipped, as_test(skipped, test), False)
+                left = lifetimes.join_states(frame.session, left, skipped)
+            if known is not False:
+                ends, broken = _round(frame, one, statement.body)
+                going.extend(ends)
+                left = lifetimes.join_states(frame.session, left, broken)
+        current = _few(frame, going)
+    end = None if endless else _all_of(frame, current)
+    _after_loop(frame, state, before, end, left, maybe_skipped=False)
     return Literal(None), None
 
 

@@ -47,7 +47,7 @@ def either_way(frame: RustFrame, state: State, ways: Sequence[Way]) -> Any:
         raise Ended
     state.become(joined)
     value = state.resolve(state.read(cell, "value"))
-    state.heap.pop(cell, None)
+    state.drop(cell, "value")
     lifetimes.lose(session, state, guards - lifetimes.held_by(session, state, value))
     return value
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from gradguard.facts.crates import Crate
 from gradguard.infer import sinks, tensors
 from gradguard.infer.describe import describe
+from gradguard.infer.events import BackwardAsked
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.rust import lifetimes, operations, places
 from gradguard.infer.rust.session import ALIVE, RustFrame, guard_site
@@ -177,19 +177,20 @@ def _backward(frame: RustFrame, state: State, crate: Crate, value: Any, expr: ir
         receiver = expr.args[-1].value
     frame.session.activity += 1
     options = sinks.options_of(state, value)
-    unsaid = [isinstance(one, Unknown) and state.facts.get(f"tracks{one.origin}") for one in options]
-    if True not in unsaid:
-        # A weight that was not wrapped again is told of where the loss is differentiated.
-        plain = [replace(one, rebound=()) if isinstance(one, Tensor) else one for one in options]
-        if len(plain) == 1:
-            sinks.backward_asked(frame, state, plain[0], describe(_bare(receiver)), site, crate.profile, shared=True)
-        elif all(isinstance(one, Tensor) for one in plain):
-            sinks.backward_asked(frame, state, value, describe(_bare(receiver)), site, crate.profile, shared=True)
+    untracked = [one for one in options if isinstance(one, Tensor) and _finds_nothing(one)]
+    if options and len(untracked) == len(options):
+        subject, chain = describe(_bare(receiver)), sinks.chain_of(frame)
+        asked = BackwardAsked(untracked[0], subject, site, state.mode, chain, crate.profile, shared=True)
+        frame.run.emit(asked)
     if not crate.unchecked:
         return frame.run.unknown("gradients")
     if crate.profile != "burn":
         frame.watch.backwards.append(site)
     return Table(site)
+
+
+def _finds_nothing(value: Tensor) -> bool:
+    return value.track is Track.UNTRACKED and value.cause is not None
 
 
 def _bare(expr: ir.Expr) -> ir.Expr:

@@ -195,6 +195,12 @@ def enter_scope(frame: RustFrame, state: State, scope: int) -> None:
     frame.session.live.append(scope)
 
 
+def drop_scope(session: Session, state: State, scope: int, kept: Any = None) -> None:
+    """What the names of a scope that has ended hold is dropped, but for what the value `kept` holds."""
+    if session.guards:
+        _drop(session, state, held_in(session, state, scope), kept)
+
+
 def leave_scope(frame: RustFrame, state: State | None, scope: int, value: Any, since: int) -> None:
     """A block ends with `value`: what its names hold is dropped, on every way out of it since exit `since`."""
     session = frame.session

@@ -1,0 +1,97 @@
+"""Finding the files that imports name, inside the tree."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from gradguard.ir import nodes as ir
+
+ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+CLIMB = 6
+SWITCH = b"set_grad_enabled"
+
+
+@dataclass(slots=True)
+class Imports:
+    """Resolves imports by looking for files; nothing is opened. `known` are paths that exist without a file."""
+
+    known: set[str] = field(default_factory=set)
+    found: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
+    switching: dict[str, bool] = field(default_factory=dict)
+
+    def resolve(self, key: str, module: str, level: int) -> str | None:
+        """The path of an imported module, as seen from the file `key`; None where it lies outside the tree."""
+        folder = os.path.dirname(key)
+        place = (folder, module, level)
+        if place not in self.found:
+            self.found[place] = self._search(key, folder, module, level)
+        result = self.found[place]
+        return None if result == key else result
+
+    def _search(self, key: str, folder: str, module: str, level: int) -> str | None:
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._in_folder(folder, module)
+        if not os.path.isabs(key):
+            return None
+        for _ in range(CLIMB):
+            result = self._in_folder(folder, module)
+            if result is not None:
+                return result
+            if any(os.path.exists(os.path.join(folder, mark)) for mark in ROOT_MARKS):
+                break
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                break
+            folder = parent
+        return self._in_folder(os.path.join(folder, "src"), module)
+
+    def _exists(self, path: str) -> bool:
+        return path in self.known or os.path.isfile(path)
+
+    def _in_folder(self, folder: str, module: str) -> str | None:
+        base = os.path.join(folder, *module.split(".")) if module else folder
+        for candidate in (os.path.join(base, "__init__.py"), f"{base}.py"):
+            if (module or candidate.endswith("__init__.py")) and self._exists(candidate):
+                return candidate
+        return None
+
+    def submodule(self, folder: str, name: str) -> str | None:
+        """The file of `folder.name`."""
+        for candidate in (os.path.join(folder, f"{name}.py"), os.path.join(folder, name, "__init__.py")):
+            if self._exists(candidate):
+                return candidate
+        return None
+
+    def folder_of(self, key: str, statement: ir.Import) -> str:
+        """The folder that a relative import starts from."""
+        folder = os.path.dirname(key)
+        for _ in range(statement.level - 1):
+            folder = os.path.dirname(folder)
+        return os.path.join(folder, *statement.module.split(".")) if statement.module else folder
+
+    def may_switch(self, key: str) -> bool:
+        """Whether importing the file may switch the grad mode: it, or a neighbour that a package's own file may
+        import, names the switch."""
+        if key not in self.switching:
+            self.switching[key] = _holds(key) or (
+                os.path.basename(key) == "__init__.py" and any(map(_holds, _neighbours(os.path.dirname(key))))
+            )
+        return self.switching[key]
+
+
+def _neighbours(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".py")]
+    except OSError:
+        return []
+
+
+def _holds(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return SWITCH in stream.read()
+    except OSError:
+        return False
