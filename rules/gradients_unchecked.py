@@ -13,7 +13,7 @@ def check(event: GradientsUnchecked) -> Iterator[Draft]:
     """A draft at the backward call."""
     yield Draft(
         event.site,
-        "nothing looks at what `backward` found, and on an untracked value it finds nothing and says so nowhere",
+        "nothing looks at what `backward` found: on an untracked value that is nothing, and no error",
         help="compare the number of gradients with the number of parameters, ask `tracks_grad` first, "
         "or make a missing gradient an error",
         sink=event.site,

@@ -276,6 +276,8 @@ def enter(
     if function.is_generator:
         kind = "manager" if closure.manager else "generator"
         return Lazy(kind, site, (closure, tuple(args), tuple(keywords.items())), depth=frame.depth)
+    if frame.run.shallow and frame.calls and not run.program.leads(closure.module, function.name):
+        return _too_deep(frame, state, args, keywords, site, function.name)
     return enter_body(frame, state, closure, args, keywords, site)
 
 

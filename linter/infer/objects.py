@@ -100,8 +100,9 @@ def tensor_attribute(frame: Frame, state: State, base: Tensor, name: str, expr: 
         return view_of(frame, state, site, base, name)
     if name == "is_leaf":
         return frame.run.unknown(name)
-    if base.opaque:
-        return Bound(base, name)
+    if base.opaque and not frame.run.facts.has("backward.methods", name):
+        part = member_of_opaque(frame, base)
+        return replace(part, lossy="loss" in name.lower())
     return Bound(base, name)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from gradguard.infer.frames import Frame
 from gradguard.infer.imports import Imports
 from gradguard.infer.modes import ON
+from gradguard.infer.reach import Reach
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.values import Imported, Known, Literal, Module
@@ -28,6 +29,7 @@ class Program:
     modules: dict[str, Lowered] = field(default_factory=dict)
     chunk_of: dict[str, dict[str, int]] = field(default_factory=dict)
     imports: Imports = field(default_factory=Imports)
+    reach: Reach | None = None
     closed: set[str] = field(default_factory=set)
     rebinding: frozenset[str] = frozenset()
     rebinding_modules: dict[str, bool] = field(default_factory=dict)
@@ -50,6 +52,22 @@ class Program:
             else:
                 self.add(key, lowered)
         return self.modules.get(key)
+
+    def leads(self, key: str, name: str) -> bool:
+        """Whether a function may come to a place that asks for a gradient."""
+        if self.reach is None:
+            self.reach = Reach(self.imports, self._text)
+        return self.reach.leads(key, name)
+
+    def _text(self, key: str) -> str | None:
+        lowered = self.modules.get(key)
+        if lowered is not None:
+            return lowered.source.text
+        try:
+            with open(key, encoding="utf-8", errors="replace") as stream:
+                return stream.read()
+        except OSError:
+            return None
 
     def rebinds(self, key: str) -> bool:
         """Whether in-place updates in this module rebind the name (Paddle)."""

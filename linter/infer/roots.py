@@ -65,6 +65,7 @@ def _run_top_level(top: Frame, state: State, key: str) -> bool:
     """Execute the file's top-level statements in order; whether the end is reached."""
     lowered = top.run.program.modules[key]
     top.run.steps = 3 * STEPS
+    top.run.shallow = not top.run.program.leads(key, "")
     for chunk in lowered.chunks:
         if chunk.kind in ("function", "class"):
             continue
@@ -152,7 +153,8 @@ def _run_class(top: Frame, state: State, statement: ir.ClassDef, mode: Mode) -> 
                 _run_class(top, state, inner, mode)
         return
     start = state.fork()
-    instance = _instance(top, start, klass)
+    leading = [m for m in methods if top.run.program.leads(top.module, m.name)]
+    instance = _instance(top, start, klass, fully=bool(leading))
     for method in wanted:
         found = start.resolve(start.read(klass.id, method.name))
         if isinstance(found, Closure) and found.function is method:
@@ -182,14 +184,14 @@ def _method_mode(top: Frame, klass: Klass, name: str, mode: Mode) -> Mode:
     return mode
 
 
-def _instance(top: Frame, state: State, klass: Klass) -> Instance:
+def _instance(top: Frame, state: State, klass: Klass, fully: bool) -> Instance:
     """An object of a class as its constructor leaves it, with unknown arguments."""
     identity = top.run.fresh()
     instance = Instance(identity, klass)
     state.allocate(identity)
     classes.construct_outside(top, state, instance, [], {})
     init = classes.member(top, state, klass, "__init__")
-    if isinstance(init, Closure):
+    if isinstance(init, Closure) and fully:
         top.run.steps = STEPS
         top.run.root = Root("init", top.module, init.function.at, klass.site.at)
         try:
@@ -208,6 +210,8 @@ def is_interesting(function: ir.Function) -> bool:
             case ir.Attr(name=name) if name in SINKS or name in MODES or name.endswith("grad"):
                 return True
             case ir.Name(id=name) if name in MODES or name in ("grad", "backward") or "grad" in name:
+                return True
+            case ir.Const(value="grad" | "requires_grad"):
                 return True
             case ir.Arg(name="requires_grad") | ir.Yield() | ir.Await():
                 return True
@@ -263,6 +267,7 @@ def _run_root(top: Frame, base: State, closure: Closure, instance: Instance | No
     keywords = _unknown_arguments(top, state, function, skip)
     site = Site(closure.module, function.at)
     run.root = _root_of(closure, instance)
+    run.shallow = not run.program.leads(closure.module, function.name)
     frame = Frame(run, closure.module, top.scopes, "<root>", mode)
     try:
         value = calls.enter(frame, state, replace(closure), first, keywords, site)
@@ -350,6 +355,7 @@ def _run_pending(top: Frame) -> None:
 
 def _run_pending_one(top: Frame, state: State, closure: Closure, first: list[Any]) -> None:
     run = top.run
+    run.shallow = not run.program.leads(closure.module, closure.function.name)
     saved, run.steps = run.steps, STEPS
     within, run.root = run.root, Root("handed", closure.module, closure.function.at, within=run.root)
     state.mode = ON

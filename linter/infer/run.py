@@ -60,6 +60,7 @@ class Run:
     owners: dict[int, Any] = field(default_factory=dict)
     tracked_made: int = 0
     quiet: int = 0
+    shallow: bool = False
     expected: list[int] = field(default_factory=list)
     grad_of: dict[int, tuple[Any, str, Site]] = field(default_factory=dict)
     statement_start: int = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradguard.infer.describe import describe
 from gradguard.infer.frames import Exit
+from gradguard.infer.run import Ended
 from gradguard.infer.rust import lifetimes, operations, places, slots
 from gradguard.infer.rust.expressions import evaluate, look
 from gradguard.infer.rust.patterns import match
@@ -14,7 +15,6 @@ from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.spaces import define
 from gradguard.infer.rust.streams import forced
 from gradguard.infer.rust.values import ABSENT, Slot, Variant
-from gradguard.infer.run import Ended
 from gradguard.infer.scopes import named, rebinding
 from gradguard.infer.state import State
 from gradguard.infer.truths import as_test, assume, truth
@@ -126,6 +126,7 @@ def _held_beside(frame: RustFrame, state: State, scope: int, name: str) -> set[i
 
 
 def bound_name(target: ir.Expr) -> str:
+    """The name that a pattern is; "" for any other pattern."""
     return target.id if isinstance(target, ir.Name) else ""
 
 
@@ -205,9 +206,9 @@ def assign(frame: RustFrame, state: State, target: ir.Expr, value: Any, at: int)
             assign(frame, state, inner, value, at)
         case ir.Sequence(items=items):
             found, exact = places.items_of(frame, state, value)
-            for index, item in enumerate(items):
+            for number, item in enumerate(items):
                 known = exact and len(found) == len(items)
-                assign(frame, state, item, found[index] if known else frame.run.unknown(), at)
+                assign(frame, state, item, found[number] if known else frame.run.unknown(), at)
         case _:
             lifetimes.lose(frame.session, state, lifetimes.held_by(frame.session, state, value))
 
@@ -362,7 +363,7 @@ def _after_loop(
     *,
     maybe_skipped: bool,
 ) -> None:
-    """`state` becomes what holds behind a loop. A name without a value before has the one of the last turn."""
+    """`state` becomes what holds behind a loop. A name without a value before has that of the last turn."""
     end = lifetimes.join_states(frame.session, current, left)
     if end is None and not maybe_skipped:
         raise Ended

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradguard.infer.run import Ended
 from gradguard.infer.rust import lifetimes, places, slots
 from gradguard.infer.rust.patterns import match
 from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.values import Counted, Presence, Slot, Variant
-from gradguard.infer.run import Ended
 from gradguard.infer.state import State
 from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.values import Alternatives, Literal, Tensor
@@ -79,6 +79,13 @@ def evaluate_choice(frame: RustFrame, state: State, expr: ir.Choice) -> Any:
         lifetimes.finish(frame, None, None, since)
         raise
     lifetimes.finish(frame, state, None, since)
+    return _choose(frame, state, expr, test)
+
+
+def _choose(frame: RustFrame, state: State, expr: ir.Choice, test: Any) -> Any:
+    test = state.resolve(test)
+    if isinstance(test, Alternatives):
+        return split(frame, state, test, lambda s, one: _choose(frame, s, expr, one))
     _note_test(frame, test, expr)
     known = truth(state, test) if not isinstance(test, Presence | Counted | Variant) else None
     ways: list[Way] = []

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from gradguard.infer.frames import Exit
+from gradguard.infer.run import CALL_DEPTH, RECURSION, Ended
 from gradguard.infer.rust import branches, library, lifetimes, operations, places, standard
-from gradguard.infer.rust.session import ALIVE, RustFrame, Watch
+from gradguard.infer.rust.session import RustFrame, Watch
 from gradguard.infer.rust.spaces import TypeInfo
 from gradguard.infer.rust.types import NO_TYPE, parse_type
-from gradguard.infer.rust.values import Variant
-from gradguard.infer.run import CALL_DEPTH, RECURSION, Ended
+from gradguard.infer.rust.values import Counted, Presence, Variant
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
+from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.values import Alternatives, Closure, Guard, Instance, Literal, Tensor, Unknown
 from gradguard.ir import nodes as ir
 
@@ -66,6 +67,8 @@ def _macro(frame: RustFrame, state: State, expr: ir.Call, name: str, site: Site)
     if name in _FAILING:
         frame.exits.append(Exit("return", state.fork(), Variant("Err")))
         raise Ended
+    if "assert" in name and any(isinstance(value, Counted | Presence) for value in values):
+        frame.watch.counted = True
     if name in ("ensure!", "assert!", "debug_assert!") and values:
         _assumed(frame, state, values[0])
     return Literal("") if name == "format!" else frame.run.unknown()
@@ -73,9 +76,6 @@ def _macro(frame: RustFrame, state: State, expr: ir.Call, name: str, site: Site)
 
 def _assumed(frame: RustFrame, state: State, value: Any) -> None:
     """`assert!(value)`: the path goes on only where it holds."""
-    from gradguard.infer.rust.values import Counted, Presence
-    from gradguard.infer.truths import as_test, assume, truth
-
     if isinstance(value, Counted | Presence):
         frame.watch.counted = True
         return
@@ -138,7 +138,7 @@ def foreign(frame: RustFrame, state: State, args: list[Any], site: Site) -> None
     for value in args:
         if isinstance(value, Closure):
             aside = state.fork()
-            lifetimes.lose(frame.session, aside, list(aside.fields(ALIVE)))
+            lifetimes.lose(frame.session, aside, lifetimes.all_alive(aside))
             try:
                 call_value(frame, aside, value, [], site)
             except Ended:
@@ -261,7 +261,7 @@ def _frame_of(frame: RustFrame, callee: Closure, site: Site) -> RustFrame:
         callee.module,
         callee.scopes,
         function.name,
-        state_mode(frame),
+        frame.entry,
         closure=callee,
         calls=frame.calls if is_closure else (*frame.calls, site),
         functions=frame.functions if is_closure else (*frame.functions, function.name),
@@ -273,10 +273,6 @@ def _frame_of(frame: RustFrame, callee: Closure, site: Site) -> RustFrame:
         if is_closure
         else Watch(alone=frame.watch.alone and frame.name == "<root>", counted=frame.watch.counted),
     )
-
-
-def state_mode(frame: RustFrame) -> Any:
-    return frame.entry
 
 
 def _run_body(inner: RustFrame, state: State, function: ir.Function, scope: int) -> Any:

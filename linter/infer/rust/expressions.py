@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradguard.infer.frames import Exit
+from gradguard.infer.run import Ended
 from gradguard.infer.rust import branches, calls, lifetimes, operations, places
 from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.slots import opened, popped
 from gradguard.infer.rust.values import ABSENT, Counted, Presence, Slot, Stream, Variant
-from gradguard.infer.run import Ended
-from gradguard.infer.frames import Exit
 from gradguard.infer.state import State
 from gradguard.infer.truths import as_test, assume, compare, negate, truth
 from gradguard.infer.values import Alternatives, Both, Closure, Literal, Tuple, Unknown
@@ -140,6 +140,8 @@ def _logic(frame: RustFrame, state: State, expr: ir.Logic) -> Any:
 
 def inverse(frame: RustFrame, state: State, value: Any) -> Any:
     """`!value`."""
+    if isinstance(value, Alternatives):
+        return Alternatives(value.key, inverse(frame, state, value.then), inverse(frame, state, value.other))
     if isinstance(value, Presence):
         return Presence(value.slot, not value.positive)
     if isinstance(value, Counted):

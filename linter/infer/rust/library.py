@@ -67,7 +67,14 @@ def _kind(frame: RustFrame, crate: Crate, receiver: Any) -> str:
 
 
 def _method(
-    frame: RustFrame, state: State, crate: Crate, receiver: Any, name: str, args: list[Any], expr: ir.Call, site: Site
+    frame: RustFrame,
+    state: State,
+    crate: Crate,
+    receiver: Any,
+    name: str,
+    args: list[Any],
+    expr: ir.Call,
+    site: Site,
 ) -> Any:
     kind = _kind(frame, crate, receiver)
     subject = describe(expr.func.base) if isinstance(expr.func, ir.Attr) else ""
@@ -218,9 +225,7 @@ def _table(
     return frame.run.unknown(name)
 
 
-def function(
-    frame: RustFrame, state: State, path: str, args: list[Any], expr: ir.Call, site: Site
-) -> Any:
+def function(frame: RustFrame, state: State, path: str, args: list[Any], expr: ir.Call, site: Site) -> Any:
     """A function of a crate, by its whole path; None where no table tells of it."""
     parts = path.split("::")
     for crate in frame.crates:

@@ -33,7 +33,8 @@ def start(frame: RustFrame, state: State, guard_site: GuardSite) -> Guard:
 
 
 def own(session: Session, guards: Iterable[int], *, made: bool = True) -> None:
-    """Let the statement at hand own guards until it ends: they were made in it, or taken from what held them."""
+    """Let the statement at hand own guards until it ends: they were made in it, or taken from what held
+    them."""
     if session.statements:
         statement = session.statements[-1]
         (statement.made if made else statement.taken).extend(guards)
@@ -92,7 +93,7 @@ def settle(session: Session, state: State) -> None:
     if not fields:
         return
     maybe: Mode | None = None
-    for origin in sorted(fields):
+    for origin in sorted(all_alive(state)):
         alive = state.resolve(fields[origin])
         site = session.guards[origin].site
         if alive == _ON:
@@ -103,6 +104,11 @@ def settle(session: Session, state: State) -> None:
         when = _condition(alive)
         maybe = Mode(None, False, site, None if maybe is not None else when)
     state.mode = maybe if maybe is not None else ON
+
+
+def all_alive(state: State) -> list[int]:
+    """The guards that were alive at some time."""
+    return [origin for origin in state.fields(ALIVE) if isinstance(origin, int)]
 
 
 def _condition(alive: Any) -> When | None:
@@ -150,7 +156,8 @@ def begin(frame: RustFrame, at: int) -> None:
 
 
 def finish(frame: RustFrame, state: State | None, value: Any, since: int) -> None:
-    """A statement ends: what it made and nothing holds is dropped, on every way out of it since exit `since`."""
+    """A statement ends: what it made and nothing holds is dropped, on every way out of it since exit
+    `since`."""
     session = frame.session
     done = session.statements.pop()
     if not session.guards:
@@ -180,12 +187,18 @@ def _drop(session: Session, state: State, candidates: set[int], kept: Any) -> se
     return alive
 
 
-def drop_now(session: Session, state: State, value: Any) -> None:
+def drop_now(frame: RustFrame, state: State, value: Any) -> None:
     """`drop(value)`: what it holds ends here, unless something else shares it."""
+    session = frame.session
     guards = held_by(session, state, value)
-    if guards:
-        shared = {one for scope in session.live for one in held_in(session, state, scope)}
-        release(session, state, guards - shared)
+    if not guards:
+        return
+    guards -= {one for scope in session.live for one in held_in(session, state, scope)}
+    release(session, state, guards)
+    statement = session.statements[-1] if session.statements else None
+    for origin in sorted(guards & set(statement.made)) if statement is not None else ():
+        if session.born[origin] == session.activity and statement is not None:
+            _tell_dropped(frame, origin, statement.site)
 
 
 def enter_scope(frame: RustFrame, state: State, scope: int) -> None:
@@ -202,7 +215,8 @@ def drop_scope(session: Session, state: State, scope: int, kept: Any = None) -> 
 
 
 def leave_scope(frame: RustFrame, state: State | None, scope: int, value: Any, since: int) -> None:
-    """A block ends with `value`: what its names hold is dropped, on every way out of it since exit `since`."""
+    """A block ends with `value`: what its names hold is dropped, on every way out of it since exit
+    `since`."""
     session = frame.session
     session.live.remove(scope)
     if not session.guards:

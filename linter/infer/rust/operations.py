@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from gradguard.infer import tensors
@@ -34,7 +35,14 @@ def operate(frame: RustFrame, state: State, operands: Iterable[Any], name: str, 
     if not found:
         return frame.run.unknown(name)
     frame.session.activity += 1
-    return tensors.operate(frame, state, site, found, tensors.Operation(name))
+    result = tensors.operate(frame, state, site, found, tensors.Operation(name))
+    return replace(result, role=_tensor_type(frame)) if isinstance(result, Unknown) else result
+
+
+def _tensor_type(frame: RustFrame) -> str:
+    return next(
+        (min(crate.lists["types.tensor"]) for crate in frame.crates if crate.lists["types.tensor"]), ""
+    )
 
 
 def _tensors(frame: RustFrame, state: State, value: Any, depth: int) -> list[Any]:

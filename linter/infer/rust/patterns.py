@@ -18,6 +18,7 @@ _WRAPPERS = ("Some", "Ok")
 
 
 def last(path: str) -> str:
+    """The last segment of a path."""
     return path.rsplit("::", 1)[-1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from gradguard.facts.crates import Crate, load_crates
 from gradguard.facts.tables import Facts
@@ -24,7 +25,8 @@ Told = list[tuple[Event, Root]]
 
 
 def run_file(program: Program, facts: Facts, key: str) -> Told:
-    """All events of one Rust file, each with the root in which it was seen; none if it uses no known crate."""
+    """All events of one Rust file, each with the root in which it was seen; none if it uses no known
+    crate."""
     spaces = Spaces(program)
     space = spaces.of_file(key)
     crates = load_crates(facts.rust)
@@ -46,13 +48,15 @@ class _Inherited(dict[str, tuple[Crate, ...]]):
         super().__init__()
         self._program, self._crates, self._used = program, crates, used
 
-    def get(self, key: str, default: object = None) -> tuple[Crate, ...]:  # type: ignore[override]
+    def get(self, key: str, default: object = None) -> tuple[Crate, ...]:
         if key not in self:
             self[key] = used_crates(self._program, None, key, self._crates) or self._used
         return self[key]
 
 
-def used_crates(program: Program, space: Space | None, key: str, crates: tuple[Crate, ...]) -> tuple[Crate, ...]:
+def used_crates(
+    program: Program, space: Space | None, key: str, crates: tuple[Crate, ...]
+) -> tuple[Crate, ...]:
     """The crates whose names start a path in the file, unless a module of its own has that name."""
     from gradguard.lower.rust.module import RustModule
 
@@ -73,7 +77,9 @@ def _functions(space: Space) -> Iterator[tuple[ir.Function, Space, TypeInfo | No
         yield from _functions(inner)
 
 
-def _run_root(session: Session, key: str, function: ir.Function, space: Space, owner: TypeInfo | None) -> None:
+def _run_root(
+    session: Session, key: str, function: ir.Function, space: Space, owner: TypeInfo | None
+) -> None:
     """Run one function on its own, with unknown arguments of the types it asks for."""
     run = session.run
     run.steps = STEPS
@@ -89,10 +95,8 @@ def _run_root(session: Session, key: str, function: ir.Function, space: Space, o
     args = [_argument(frame, param, owner) for param in function.params]
     closure = Closure(function, key, (), owner=(space, owner))
     lifetimes.begin(frame, function.at)
-    try:
+    with suppress(Ended, Exhausted, RecursionError):
         calls.enter(frame, state, closure, args, Site(key, function.at))
-    except (Ended, Exhausted, RecursionError):
-        pass
     for site in frame.watch.backwards:
         event = None if frame.watch.looked else GradientsUnchecked(site)
         session.note("GRD107", site, frame.watch.alone, event)

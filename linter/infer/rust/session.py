@@ -30,9 +30,9 @@ class Statement:
 class Watch:
     """One call of a function, as far as gradients are looked at.
 
-    `looked`: something asked for the table, the tracking state or the inside of an option; `counted`: the number
-    of gradients was asked for, or an earlier loop opened each option; `backwards` are the tables nobody has
-    looked at yet.
+    `looked`: something asked for the table, the tracking state or the inside of an option; `counted`: the
+    number of gradients was asked for, or an earlier loop opened each option; `backwards` are the tables
+    nobody has looked at yet.
     """
 
     alone: bool = False
@@ -43,8 +43,9 @@ class Watch:
 
 @dataclass(eq=False, slots=True)
 class Session:
-    """`live` are the scopes of all calls under way, outermost first; `activity` counts what a guard could have
-    been meant for; `seen` tells of each place the contexts in which it was met: (on its own, event or None)."""
+    """`live` are the scopes of all calls under way, outermost first; `activity` counts what a guard could
+    have been meant for; `seen` tells of each place the contexts in which it was met: (on its own, event
+    or None)."""
 
     run: Run
     spaces: Spaces
@@ -66,8 +67,8 @@ class Session:
 
 @dataclass(slots=True)
 class RustFrame(Frame):
-    """A call of a Rust function. `space` and `owner` are where it is written, `watch` the function's, which its
-    closures share."""
+    """A call of a Rust function. `space` and `owner` are where it is written, `watch` the function's,
+    which its closures share."""
 
     session: Session = None  # type: ignore[assignment]
     space: Space = None  # type: ignore[assignment]
@@ -81,4 +82,5 @@ class RustFrame(Frame):
 
 
 def guard_site(frame: RustFrame, name: str, site: Site, form: str = "with") -> GuardSite:
+    """Where a guard of the function at hand starts."""
     return GuardSite(name, form, site, frame.depth, frame.name)

@@ -12,11 +12,55 @@ from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 
 _LOGGING = frozenset(
-    "println! eprintln! print! eprint! dbg! trace! debug! info! warn! error! log! write! writeln! event! format!".split()
+    [
+        "println!",
+        "eprintln!",
+        "print!",
+        "eprint!",
+        "dbg!",
+        "trace!",
+        "debug!",
+        "info!",
+        "warn!",
+        "error!",
+        "log!",
+        "write!",
+        "writeln!",
+        "event!",
+        "format!",
+    ]
 )
 _PLAIN_CALLS = frozenset(
-    "new zeros zeros_like default from_elem with_capacity clone to_vec len iter repeat! shape dims Ok Some "
-    "ones ones_like full unwrap expect into device dtype vec as_slice to_owned value sqrt".split()
+    [
+        "new",
+        "zeros",
+        "zeros_like",
+        "default",
+        "from_elem",
+        "with_capacity",
+        "clone",
+        "to_vec",
+        "len",
+        "iter",
+        "repeat!",
+        "shape",
+        "dims",
+        "Ok",
+        "Some",
+        "ones",
+        "ones_like",
+        "full",
+        "unwrap",
+        "expect",
+        "into",
+        "device",
+        "dtype",
+        "vec",
+        "as_slice",
+        "to_owned",
+        "value",
+        "sqrt",
+    ]
 )
 _CLEARING = frozenset(("clear_grad", "clear_grads", "zero_grad"))
 
@@ -111,19 +155,33 @@ def is_silent(body: ir.Body) -> bool:
                 return False
             case ir.Update() | ir.Assign() | ir.Raise():
                 return False
-            case ir.Return(value=value) if not _is_unit(value):
+            case ir.Return(value=value) if _tells(value):
                 return False
-    return True
+    return not _tells(_value_of(body))
 
 
-def _is_unit(value: ir.Expr | None) -> bool:
+def _tells(value: ir.Expr | None) -> bool:
+    """Whether a value says that something is missing: an error, an absent option, a flag."""
     match value:
-        case None | ir.Const(value=None):
-            return True
-        case ir.Call(func=ir.Name(id="Ok"), args=args):
+        case ir.Name(id=name):
+            return name[:1].isupper() or "::" in name
+        case ir.Const(value=constant):
+            return isinstance(constant, bool | str)
+        case ir.Call(func=ir.Name(id="Ok"), args=(arg,)):
+            return _tells(arg.value)
+        case ir.Call(func=ir.Name(id="Err")):
             return True
         case _:
             return False
+
+
+def _value_of(body: ir.Body) -> ir.Expr | None:
+    """The value of a block."""
+    match body:
+        case (ir.Evaluate(value=value),):
+            return value.value if isinstance(value, ir.Scope) else value
+        case _:
+            return None
 
 
 def _is_idle(body: ir.Body) -> bool:

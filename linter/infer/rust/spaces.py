@@ -21,7 +21,8 @@ _CLIMB = 8
 
 @dataclass(eq=False, slots=True)
 class TypeInfo:
-    """A type of the tree. `kind` is struct, enum or trait ("" for a foreign type that the tree has an impl for)."""
+    """A type of the tree. `kind` is struct, enum or trait ("" for a foreign type that the tree has an
+    impl for)."""
 
     name: str
     kind: str

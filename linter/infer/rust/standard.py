@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from gradguard.infer.run import Ended
 from gradguard.infer.rust import branches, library, lifetimes, operations, places, slots, streams
 from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.types import NO_TYPE
 from gradguard.infer.rust.values import ABSENT, Counted, Presence, Slot, Stream, Table, Variant
-from gradguard.infer.run import Ended
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.truths import as_test, assume, truth
@@ -17,20 +18,97 @@ from gradguard.infer.values import Closure, Guard, Instance, List, Literal, Tens
 from gradguard.ir import nodes as ir
 
 OPENING = frozenset(
-    "unwrap expect unwrap_unchecked ok_or ok_or_else context with_context wrap_err into_inner join recv".split()
+    [
+        "unwrap",
+        "expect",
+        "unwrap_unchecked",
+        "ok_or",
+        "ok_or_else",
+        "context",
+        "with_context",
+        "wrap_err",
+        "into_inner",
+        "join",
+        "recv",
+    ]
 )
 LENT = frozenset(
-    "as_ref as_mut as_deref as_deref_mut by_ref borrow borrow_mut lock read write deref as_slice iter get clone".split()
+    [
+        "as_ref",
+        "as_mut",
+        "as_deref",
+        "as_deref_mut",
+        "by_ref",
+        "borrow",
+        "borrow_mut",
+        "lock",
+        "read",
+        "write",
+        "deref",
+        "as_slice",
+        "iter",
+        "get",
+        "clone",
+    ]
 )
 SAME = frozenset(
-    "ok map_err cloned copied to_owned into try_into to_vec err await or_else inspect_err transpose unwrap_or_default".split()
+    [
+        "ok",
+        "map_err",
+        "cloned",
+        "copied",
+        "to_owned",
+        "into",
+        "try_into",
+        "to_vec",
+        "err",
+        "await",
+        "or_else",
+        "inspect_err",
+        "transpose",
+        "unwrap_or_default",
+    ]
 )
-CALLING = frozenset(("map", "and_then", "map_or", "map_or_else", "inspect", "is_some_and", "is_ok_and", "filter"))
-WRAPPERS = OPENING | (LENT - {"read", "write", "get"}) | SAME | CALLING | {"unwrap_or", "unwrap_or_else", "is_ok", "is_err"}
-_OWNERS = frozenset("Box::new Rc::new Arc::new RefCell::new Cell::new Mutex::new RwLock::new Pin::new Some Ok Box::pin identity Some once".split())
+CALLING = frozenset(
+    ("map", "and_then", "map_or", "map_or_else", "inspect", "is_some_and", "is_ok_and", "filter")
+)
+WRAPPERS = (
+    OPENING
+    | (LENT - {"read", "write", "get"})
+    | SAME
+    | CALLING
+    | {"unwrap_or", "unwrap_or_else", "is_ok", "is_err"}
+)
+_OWNERS = frozenset(
+    [
+        "Box::new",
+        "Rc::new",
+        "Arc::new",
+        "RefCell::new",
+        "Cell::new",
+        "Mutex::new",
+        "RwLock::new",
+        "Pin::new",
+        "Some",
+        "Ok",
+        "Box::pin",
+        "identity",
+        "Some",
+        "once",
+    ]
+)
 _DROPPING = frozenset(("drop", "mem::drop"))
 _EMPTY = frozenset(
-    "Vec::new VecDeque::new HashMap::new BTreeMap::new HashSet::new BTreeSet::new Vec::with_capacity HashMap::with_capacity".split()
+    [
+        "Vec::new",
+        "VecDeque::new",
+        "HashMap::new",
+        "BTreeMap::new",
+        "HashSet::new",
+        "BTreeSet::new",
+        "Vec::with_capacity",
+        "HashMap::with_capacity",
+    ]
 )
 
 
@@ -39,7 +117,7 @@ def function(frame: RustFrame, state: State, path: str, args: list[Any], site: S
     short = "::".join(path.split("::")[-2:])
     if path in _DROPPING or short in _DROPPING:
         for value in args:
-            lifetimes.drop_now(frame.session, state, value)
+            lifetimes.drop_now(frame, state, value)
         return Literal(None)
     if path in ("forget", "std::mem::forget") or short in ("mem::forget", "Box::leak", "ManuallyDrop::new"):
         for value in args:
@@ -54,7 +132,9 @@ def function(frame: RustFrame, state: State, path: str, args: list[Any], site: S
             return Variant("Some", tuple(args))
         case "Err":
             return Variant("Err", tuple(args))
-        case "thread::spawn" | "rayon::spawn" | "task::spawn" | "tokio::spawn" | "task::spawn_blocking" if args:
+        case "thread::spawn" | "rayon::spawn" | "task::spawn" | "tokio::spawn" | "task::spawn_blocking" if (
+            args
+        ):
             return library.apart(frame, state, args[0], site)
         case "Arc::clone" | "Rc::clone" | "Clone::clone" if args:
             return args[0]
@@ -90,7 +170,9 @@ def method(
         case Table():
             return _result(frame, state, receiver, name, args, expr, site)
         case Presence() | Counted():
-            return _then(frame, state, receiver, name, args, site) if name in ("then", "then_some") else receiver
+            return (
+                _then(frame, state, receiver, name, args, site) if name in ("then", "then_some") else receiver
+            )
         case Stream():
             return streams.method(frame, state, receiver, name, args, site)
         case List() | Tuple():
@@ -125,7 +207,11 @@ def _result(
 ) -> Any:
     """A method of `Option` or `Result`, or of a pointer."""
     place = expr.func.base if isinstance(expr.func, ir.Attr) else None
-    if name in ("take", "replace", "insert") and isinstance(receiver, Variant | Guard) and places.is_place(place):
+    if (
+        name in ("take", "replace", "insert")
+        and isinstance(receiver, Variant | Guard)
+        and places.is_place(place)
+    ):
         return _exchange(frame, state, receiver, name, args, place)
     if name in LENT and not (name == "get" and args):
         return _copy(frame, state, receiver) if name == "clone" else receiver
@@ -289,13 +375,17 @@ def _collection(frame: RustFrame, state: State, receiver: Any, name: str, args: 
             return Stream(items, exact)
         case "len" | "is_empty" | "contains" | "sort" | "reserve" | "sort_by" | "contains_key":
             return frame.run.unknown(name)
-        case _ if name in streams.LAZY | streams.SAME | streams.CONSUMING | streams.COUNTING and isinstance(receiver, List | Unknown):
+        case _ if name in streams.LAZY | streams.SAME | streams.CONSUMING | streams.COUNTING and isinstance(
+            receiver, List | Unknown
+        ):
             return None
         case _:
             return None
 
 
-def _pushed(frame: RustFrame, state: State, receiver: List, value: Any, items: tuple[Any, ...], exact: bool) -> None:
+def _pushed(
+    frame: RustFrame, state: State, receiver: List, value: Any, items: tuple[Any, ...], exact: bool
+) -> None:
     if exact and len(items) < 6:
         state.write(receiver.id, "items", Tuple((*items, value)))
         return
@@ -313,7 +403,16 @@ def _slot(
         return _outer(frame, state, slot, name, args, expr, site)
     written = [arg.value for arg in expr.args]
     match name:
-        case "unwrap" | "expect" | "ok_or" | "ok_or_else" | "context" | "with_context" | "unwrap_unchecked" | "wrap_err":
+        case (
+            "unwrap"
+            | "expect"
+            | "ok_or"
+            | "ok_or_else"
+            | "context"
+            | "with_context"
+            | "unwrap_unchecked"
+            | "wrap_err"
+        ):
             slots.opened(frame, slot, loud=True)
             return frame.run.unknown("gradient")
         case "is_some" | "is_none":
@@ -386,10 +485,8 @@ def _stood_in(
         slots.opened(frame, slot, loud=True)
     if name in ("map_or", "map_or_else") and isinstance(args[-1], Closure):
         aside = state.fork()
-        try:
+        with suppress(Ended):
             call_value(frame, aside, args[-1], [frame.run.unknown("gradient")], site)
-        except Ended:
-            pass
     return frame.run.unknown("gradient")
 
 

@@ -11,19 +11,61 @@ from gradguard.infer.rust.values import ABSENT, Presence, Slot, Stream, Variant
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.truths import truth
-from gradguard.infer.values import List, Literal, Tuple, Unknown
+from gradguard.infer.values import List, Literal, Tuple
 
 STARTING = frozenset(
-    "iter iter_mut into_iter drain values values_mut into_values par_iter chunks windows".split()
+    [
+        "iter",
+        "iter_mut",
+        "into_iter",
+        "drain",
+        "values",
+        "values_mut",
+        "into_values",
+        "par_iter",
+        "chunks",
+        "windows",
+    ]
 )
-LAZY = frozenset("map filter filter_map flat_map inspect map_while take_while skip_while scan".split())
+LAZY = frozenset(
+    ["map", "filter", "filter_map", "flat_map", "inspect", "map_while", "take_while", "skip_while", "scan"]
+)
 SAME = frozenset(
-    "rev cloned copied peekable by_ref fuse skip take step_by iter into_iter sorted chain cycle".split()
+    [
+        "rev",
+        "cloned",
+        "copied",
+        "peekable",
+        "by_ref",
+        "fuse",
+        "skip",
+        "take",
+        "step_by",
+        "iter",
+        "into_iter",
+        "sorted",
+        "chain",
+        "cycle",
+    ]
 )
 CONSUMING = frozenset(
-    "collect sum product max min fold reduce last partition unzip try_collect max_by min_by".split()
+    [
+        "collect",
+        "sum",
+        "product",
+        "max",
+        "min",
+        "fold",
+        "reduce",
+        "last",
+        "partition",
+        "unzip",
+        "try_collect",
+        "max_by",
+        "min_by",
+    ]
 )
-COUNTING = frozenset("count any all position find len is_empty".split())
+COUNTING = frozenset(["count", "any", "all", "position", "find", "len", "is_empty"])
 
 
 def stream_of(frame: RustFrame, state: State, value: Any) -> Stream:
@@ -98,7 +140,7 @@ def _present(frame: RustFrame, found: Any, site: Site) -> tuple[list[Any], bool]
         return [], True
     if isinstance(found, Variant) and found.name == "Some":
         return [found.items[0]], True
-    return [found if not isinstance(found, Unknown) else found], False
+    return [found], False
 
 
 def method(frame: RustFrame, state: State, receiver: Any, name: str, args: list[Any], site: Site) -> Any:

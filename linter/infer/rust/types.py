@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _TOKEN = re.compile(r"'\w+|[A-Za-z_][\w:]*|->|[<>()\[\],;&*+=?]|\d+")
-_POINTERS = frozenset("Arc Rc Box RefCell Cell Mutex RwLock Cow MutexGuard Ref RefMut".split())
-_SEQUENCES = frozenset("Vec VecDeque HashSet BTreeSet SmallVec".split())
-_SKIPPED = frozenset("& * mut dyn impl const ref".split())
+_POINTERS = frozenset(
+    ["Arc", "Rc", "Box", "RefCell", "Cell", "Mutex", "RwLock", "Cow", "MutexGuard", "Ref", "RefMut"]
+)
+_SEQUENCES = frozenset(["Vec", "VecDeque", "HashSet", "BTreeSet", "SmallVec"])
+_SKIPPED = frozenset(["&", "*", "mut", "dyn", "impl", "const", "ref"])
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """`name` is the last segment of the path, `[]` for all sequences, `()` for tuples; pointers are left out."""
+    """`name` is the last segment of the path, `[]` for all sequences, `()` for tuples; pointers are left
+    out."""
 
     name: str
     args: tuple[Type, ...] = ()

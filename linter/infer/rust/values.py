@@ -35,8 +35,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A gradient that was read and may be missing: `layers` (result, option) are still to be opened, outermost
-    first. `mapped`: a closure ran on it."""
+    """A gradient that was read and may be missing: `layers` (result, option) are still to be opened,
+    outermost first. `mapped`: a closure ran on it."""
 
     parameter: str
     site: Site
