@@ -10,7 +10,14 @@ import click
 
 from gradguard.cli.errors import CallError
 from gradguard.cli.opening import Files, open_paths, targets_of
-from gradguard.cli.options import Call, call_of, choosing_options, file_options, output_options
+from gradguard.cli.options import (
+    Call,
+    call_of,
+    choosing_options,
+    file_options,
+    output_options,
+    replay_options,
+)
 from gradguard.cli.output import color_and_width, on_terminal, print_text, say
 from gradguard.cli.progress import progress_bar
 from gradguard.report.summary import statistics, summary
@@ -21,6 +28,7 @@ from gradguard.run import Outcome, check, suspects
 @click.command("check")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @choosing_options
+@replay_options
 @file_options
 @output_options()
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")

@@ -43,6 +43,22 @@ _CHOOSING = (
     ),
 )
 
+_REPLAYING = (
+    click.option(
+        "--replay/--no-replay",
+        default=None,
+        help="Run what each finding is about, and tell what happens.  [default: yes]",
+    ),
+    click.option(
+        "--replay-on",
+        type=click.Choice(("embedded", "torch")),
+        help="Run on the embedded runtime, or on torch itself.  [default: embedded]",
+    ),
+    click.option(
+        "--show-refuted", is_flag=True, default=None, help="Show findings too that a replay refutes."
+    ),
+)
+
 _FINDING_FILES = (
     _words("--exclude", "PATTERNS", "Leave these files and folders out, instead of the usual ones."),
     _words("--extend-exclude", "PATTERNS", "Leave these files and folders out too."),
@@ -70,9 +86,26 @@ _CONFIGURING = (
 )
 
 
+# Options whose values are those of the settings of the same name.
+_PLAIN = (
+    "preview",
+    "min_confidence",
+    "force_exclude",
+    "respect_gitignore",
+    "replay",
+    "replay_on",
+    "show_refuted",
+)
+
+
 def choosing_options(function: Function) -> Function:
     """`--select` and its kin."""
     return _with(function, _CHOOSING)
+
+
+def replay_options(function: Function) -> Function:
+    """Whether and where findings are replayed."""
+    return _with(function, _REPLAYING)
 
 
 def file_options(function: Function) -> Function:
@@ -130,7 +163,7 @@ def call_of(said: Mapping[str, Any]) -> Call:
         inlined.extend_select + said.get("extend_select", ()),
         inlined.ignore + said.get("ignore", ()),
     )
-    for name in ("preview", "min_confidence", "force_exclude", "respect_gitignore"):
+    for name in _PLAIN:
         if said.get(name) is not None:
             values[name] = said[name]
     if exclude := said.get("exclude", ()):

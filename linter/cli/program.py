@@ -17,6 +17,7 @@ from gradguard.settings.errors import SettingsError, did_you_mean
 _COMMANDS = {
     "check": "find code that trains nothing",
     "guards": "list every guard and what it covers",
+    "replay": "run what a finding is about, and tell what happens",
     "rule": "explain a rule",
 }
 

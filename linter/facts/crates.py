@@ -28,8 +28,8 @@ SCALARS = {"language": str, "profile": str, "packages": list, "unchecked": bool}
 
 @dataclass(frozen=True, eq=False)
 class Crate:
-    """One crate. `packages` are the names its paths start with; `unchecked`: backward answers with a table, and
-    says nothing of an untracked value."""
+    """One crate. `packages` are the names its paths start with; `unchecked`: backward answers with a table,
+    and says nothing of an untracked value."""
 
     name: str
     packages: frozenset[str]
@@ -39,6 +39,7 @@ class Crate:
     layers: tuple[str, ...] = ()
 
     def has(self, table: str, name: str) -> bool:
+        """Whether `name` is in the list `table`, such as `cuts.methods`."""
         return name in self.lists[table]
 
     def owns(self, root: str) -> bool:

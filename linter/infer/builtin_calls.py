@@ -140,9 +140,9 @@ def _dict(frame: Frame, state: State, args: list[Any], keywords: dict[str, Any],
         if isinstance(source, Dict):
             fields = {**state.fields(source.id), **fields}
         else:
-            fields["rest"] = frame.run.unknown()
+            fields["#rest"] = frame.run.unknown()
     if "**" in keywords:
-        fields["rest"] = frame.run.unknown()
+        fields["#rest"] = frame.run.unknown()
     state.allocate(identity, fields)
     return Dict(identity)
 

@@ -76,7 +76,7 @@ def arguments(frame: Frame, state: State, expr: ir.Call) -> tuple[list[Any], dic
                 for key, field in state.fields(value.id).items():
                     if isinstance(key, tuple) and isinstance(key[1], str):
                         keywords[key[1]] = field
-                if state.read(value.id, "rest") is not None:
+                if state.read(value.id, "#rest") is not None:
                     keywords["**"] = value
             else:
                 keywords["**"] = value
@@ -130,6 +130,9 @@ def apply(
             return call_instance(frame, state, callee, args, keywords, site)
         case Alternatives(key=key, then=then, other=other):
             return _apply_either(frame, state, key, then, other, args, site, keywords)
+        case Tensor():
+            name = last_name(expr.func) if expr is not None else "the call"
+            return unknown_call(frame, state, callee, args, keywords, site, name)
         case Unknown():
             _check_closure(frame, state, callee, expr)
             name = last_name(expr.func) if expr is not None else callee.hint
@@ -289,6 +292,8 @@ def enter_body(
     here = Site(closure.module, function.at)
     run = frame.run
     run.call_sites.setdefault(function.at, set()).add(site)
+    if isinstance(closure.owner, Klass) and _is_abstract(function):
+        return _too_deep(frame, state, args, keywords, site, function.name)
     if len(frame.calls) >= CALL_DEPTH or run.stack.count(here) >= RECURSION:
         return _too_deep(frame, state, args, keywords, site, function.name)
     inner, entry = open_frame(frame, state, closure, args, keywords, site)
@@ -298,6 +303,14 @@ def enter_body(
     finally:
         run.stack.pop()
     return close_frame(frame, inner, state, end, entry)
+
+
+def _is_abstract(function: ir.Function) -> bool:
+    """Whether a method has no body of its own: a subclass outside the tree gives one."""
+    return function.name != "__init__" and all(
+        isinstance(statement, ir.Evaluate) and isinstance(statement.value, ir.Const | ir.Opaque)
+        for statement in function.body
+    )
 
 
 def _too_deep(
@@ -374,7 +387,7 @@ def bind_parameters(
                 }
                 fields: dict[Any, Any] = dict(extra)
                 if open_ended:
-                    fields["rest"] = inner.run.unknown()
+                    fields["#rest"] = inner.run.unknown()
                 state.allocate(identity, fields)
                 value = Dict(identity)
             case _ if param.kind == "positional" and remaining:
@@ -412,7 +425,7 @@ def close_frame(frame: Frame, inner: Frame, state: State, end: State | None, ent
     if not returns:
         if any(one.name == "NotImplementedError" for one in raises):
             state.become(raises[0].state)
-            return frame.run.unknown(inner.name)
+            return _too_deep(frame, state, [], {}, inner.calls[-1], inner.name)
         raise Ended
     joined, value = returns[0].state, returns[0].value
     for one in returns[1:]:

@@ -189,7 +189,7 @@ def submodules(state: State, module: Instance) -> list[Instance]:
                 return
 
     for key, field in list(state.fields(module.id).items()):
-        if not (isinstance(key, str) and key.startswith("#")):
+        if key in ("#items", "#rest") or not (isinstance(key, str) and key.startswith("#")):
             gather(field, 0)
     return found
 
@@ -231,7 +231,7 @@ def construct_outside(
     facts = frame.run.facts
     paths = outside_bases(instance.klass)
     if any(path in _CONTAINER_BASES for path in paths) and isinstance(instance.klass, Klass):
-        state.write(instance.id, "items", Tuple(()))
+        state.write(instance.id, "#items", Tuple(()))
     if any(facts.has("modules.containers", path) for path in paths):
         fill_container(frame, state, instance, args)
 
@@ -251,18 +251,18 @@ def fill_container(frame: Frame, state: State, instance: Instance, args: list[An
     if path.endswith("List") or (len(args) == 1 and not isinstance(state.resolve(args[0]), Instance)):
         items = iteration.known_items(frame, state, args[0]) if args else []
         if items is None:
-            state.write(instance.id, "rest", iteration.element(frame, state, args[0], ir.NOWHERE))
+            state.write(instance.id, "#rest", iteration.element(frame, state, args[0], ir.NOWHERE))
             items = []
-    state.write(instance.id, "items", Tuple(tuple(items)))
+    state.write(instance.id, "#items", Tuple(tuple(items)))
 
 
 def instance_item(frame: Frame, state: State, base: Instance, index: Any, expr: ir.Item) -> Any:
     from gradguard.infer import calls
     from gradguard.infer.objects import _from_dict, _from_items
 
-    items = state.read(base.id, "items")
+    items = state.read(base.id, "#items")
     if items is not None:
-        return _from_items(frame, state, items.items, state.read(base.id, "rest"), index, base)
+        return _from_items(frame, state, items.items, state.read(base.id, "#rest"), index, base)
     getter = member(frame, state, base.klass, "__getitem__")
     if isinstance(getter, Closure):
         return calls.enter(frame, state, getter, [base, index], {}, frame.site(expr.at))
@@ -276,12 +276,12 @@ def instance_item(frame: Frame, state: State, base: Instance, index: Any, expr: 
 
 
 def set_instance_item(frame: Frame, state: State, base: Instance, index: Any, value: Any) -> None:
-    items = state.read(base.id, "items")
+    items = state.read(base.id, "#items")
     if items is not None and isinstance(index, Literal) and isinstance(index.value, int):
         changed = list(items.items)
         if -len(changed) <= index.value < len(changed):
             changed[index.value] = value
-            state.write(base.id, "items", Tuple(tuple(changed)))
+            state.write(base.id, "#items", Tuple(tuple(changed)))
             return
     if isinstance(index, Literal):
         state.write(base.id, ("key", index.value), value)
@@ -422,8 +422,8 @@ def note_forward(frame: Frame, state: State, module: Instance, site: Site) -> No
 def _sequential(frame: Frame, state: State, module: Instance, args: list[Any], site: Site) -> Any:
     from gradguard.infer import calls
 
-    items = state.read(module.id, "items")
-    rest = state.read(module.id, "rest")
+    items = state.read(module.id, "#items")
+    rest = state.read(module.id, "#rest")
     if items is None or (rest is not None and not items.items):
         return parametrised(frame, state, module, args, site, "Sequential")
     value = args[0] if args else NONE

@@ -18,7 +18,7 @@ def list_method(
     frame: Frame, state: State, base: List, name: str, args: list[Any], keywords: dict[str, Any]
 ) -> Any:
     """A method of a list, set or deque."""
-    items = state.read(base.id, "items")
+    items = state.read(base.id, "#items")
     known = items.items if items is not None else ()
     match name:
         case "append" | "add" | "appendleft":
@@ -40,27 +40,27 @@ def list_method(
         case "pop" | "popleft":
             return iteration.element(frame, state, base, ir.NOWHERE)
         case "clear":
-            state.write(base.id, "items", Tuple(()))
-            state.drop(base.id, "rest")
+            state.write(base.id, "#items", Tuple(()))
+            state.drop(base.id, "#rest")
             return NONE
         case "copy":
-            return iteration.new_list(frame, state, list(known), state.read(base.id, "rest"))
+            return iteration.new_list(frame, state, list(known), state.read(base.id, "#rest"))
         case _:
             return frame.run.unknown(name)
 
 
 def push(frame: Frame, state: State, base: List, value: Any) -> None:
-    items = state.read(base.id, "items")
+    items = state.read(base.id, "#items")
     known = items.items if items is not None else ()
     if len(known) >= LONGEST or value in known:
         _rest(state, base, value)
     else:
-        state.write(base.id, "items", Tuple((*known, value)))
+        state.write(base.id, "#items", Tuple((*known, value)))
 
 
 def _rest(state: State, base: List, value: Any) -> None:
-    rest = state.read(base.id, "rest")
-    state.write(base.id, "rest", value if rest is None else merge(rest, value))
+    rest = state.read(base.id, "#rest")
+    state.write(base.id, "#rest", value if rest is None else merge(rest, value))
 
 
 def dict_method(
@@ -75,7 +75,7 @@ def dict_method(
             found = state.read(base.id, ("key", key.value))
             if found is not None:
                 return found
-            rest = state.read(base.id, "rest")
+            rest = state.read(base.id, "#rest")
             default = args[1] if len(args) > 1 else NONE
             if rest is not None:
                 return merge(rest, default) if len(args) > 1 else rest
@@ -88,7 +88,7 @@ def dict_method(
                 for field, value in state.fields(other.id).items():
                     state.write(base.id, field, value)
             elif other is not None:
-                state.write(base.id, "rest", frame.run.unknown())
+                state.write(base.id, "#rest", frame.run.unknown())
             for word, value in keywords.items():
                 state.write(base.id, ("key", word), value)
             return NONE

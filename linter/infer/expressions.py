@@ -103,13 +103,14 @@ def arithmetic(frame: Frame, state: State, op: str, values: list[Any], site: Any
 
 
 def _unknown_result(frame: Frame, state: State, op: str, site: Any, values: list[Any]) -> Any:
-    if state.mode.records is not False or not any(_may_be_loss(v) for v in values):
-        return frame.run.unknown()
-    return operate(frame, state, site, values, Operation(op, linear=op in "+-"))
+    if state.mode.records is not False or not any(_may_be_tensor(state.resolve(v)) for v in values):
+        return frame.run.unknown("", "number" if all(_is_number(state, v) for v in values) else "")
+    made = operate(frame, state, site, values, Operation(op, linear=op in ("+", "-", "*", "/")))
+    return replace(made, assumed=("its operands are tensors",), opaque=True) if isinstance(made, Tensor) else made
 
 
-def _may_be_loss(value: Any) -> bool:
-    return isinstance(value, Unknown) and "loss" in value.hint.lower()
+def _may_be_tensor(value: Any) -> bool:
+    return isinstance(value, Unknown) and value.role not in ("number", "setting", "range", "slice")
 
 
 def _scaled(frame: Frame, state: State, site: Any, values: list[Any], op: str) -> Any:
@@ -260,13 +261,13 @@ def _mapping(frame: Frame, state: State, expr: ir.Mapping) -> Any:
             if isinstance(other, Dict):
                 fields.update(state.fields(other.id))
             else:
-                fields["rest"] = frame.run.unknown()
+                fields["#rest"] = frame.run.unknown()
             continue
         name = state.resolve(evaluate(frame, state, key))
         if isinstance(name, Literal):
             fields["key", name.value] = value
         else:
-            fields["rest"] = value if "rest" not in fields else merge(fields["rest"], value)
+            fields["#rest"] = value if "#rest" not in fields else merge(fields["#rest"], value)
     state.allocate(identity, fields)
     return Dict(identity)
 
@@ -309,7 +310,7 @@ def _comprehended_dict(frame: Frame, state: State, values: Any) -> Any:
             if isinstance(key, Literal) and isinstance(values, list):
                 fields["key", key.value] = value
             else:
-                fields["rest"] = value
+                fields["#rest"] = value
     state.allocate(identity, fields)
     return Dict(identity)
 

@@ -31,9 +31,9 @@ UNROLL = 4
 
 def new_list(frame: Frame, state: State, items: list[Any], rest: Any) -> List:
     identity = frame.run.fresh()
-    fields: dict[Any, Any] = {"items": Tuple(tuple(items))}
+    fields: dict[Any, Any] = {"#items": Tuple(tuple(items))}
     if rest is not None:
-        fields["rest"] = rest
+        fields["#rest"] = rest
     state.allocate(identity, fields)
     return List(identity)
 
@@ -60,18 +60,18 @@ def known_items(frame: Frame, state: State, value: Any) -> list[Any] | None:
         case Tuple(items=items):
             return list(items)
         case List(id=identity):
-            items = state.read(identity, "items")
-            if items is not None and state.read(identity, "rest") is None:
+            items = state.read(identity, "#items")
+            if items is not None and state.read(identity, "#rest") is None:
                 return list(items.items)
             return None
         case Dict(id=identity):
             fields = state.fields(identity)
-            if fields.get("rest") is None:
+            if fields.get("#rest") is None:
                 return [Literal(key[1]) for key in fields if isinstance(key, tuple)]
             return None
         case Instance(id=identity):
-            items = state.read(identity, "items")
-            if items is not None and state.read(identity, "rest") is None:
+            items = state.read(identity, "#items")
+            if items is not None and state.read(identity, "#rest") is None:
                 return list(items.items)
             return None
         case Lazy(kind="zip" | "enumerate" | "items" | "values"):
@@ -85,7 +85,7 @@ def known_items(frame: Frame, state: State, value: Any) -> list[Any] | None:
 def _known_lazy(frame: Frame, state: State, value: Lazy) -> list[Any] | None:
     if value.kind in ("items", "values"):
         fields = state.fields(value.payload)
-        if fields.get("rest") is not None:
+        if fields.get("#rest") is not None:
             return None
         pairs = [(key[1], one) for key, one in fields.items() if isinstance(key, tuple) and key[0] == "key"]
         return [Tuple((Literal(k), v)) if value.kind == "items" else v for k, v in pairs]
@@ -107,9 +107,9 @@ def element(frame: Frame, state: State, value: Any, at: int, index: int | None =
             return known[index]
         return _merged(frame, known)
     match value:
-        case List(id=identity) | Instance(id=identity) if state.read(identity, "items") is not None:
-            rest = state.read(identity, "rest")
-            items = state.read(identity, "items").items
+        case List(id=identity) | Instance(id=identity) if state.read(identity, "#items") is not None:
+            rest = state.read(identity, "#rest")
+            items = state.read(identity, "#items").items
             return _merged(frame, [*items, *([rest] if rest is not None else [])])
         case Dict(id=identity):
             return run.unknown("key")
@@ -221,7 +221,7 @@ def _dict_values(state: State, identity: int) -> list[Any]:
     return [
         v
         for k, v in state.fields(identity).items()
-        if v is not None and (k == "rest" or isinstance(k, tuple))
+        if v is not None and (k == "#rest" or isinstance(k, tuple))
     ]
 
 

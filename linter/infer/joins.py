@@ -71,7 +71,7 @@ def _join_fields(a: Fields, b: Fields, key: tuple[str, bool] | None) -> Fields:
         mine = out.get(name)
         if mine is None:
             out[name] = value
-        elif name == "items" and isinstance(mine, Tuple) and isinstance(value, Tuple):
+        elif name == "#items" and isinstance(mine, Tuple) and isinstance(value, Tuple):
             _join_items(out, a, b, mine, value)
         elif mine is not value and mine != value:
             out[name] = either(mine, value, key)
@@ -81,13 +81,13 @@ def _join_fields(a: Fields, b: Fields, key: tuple[str, bool] | None) -> Fields:
 def _join_items(out: Fields, a: Fields, b: Fields, mine: Tuple, other: Tuple) -> None:
     """The elements of a list that differ between two paths: position by position, or one that stands for all."""
     if len(mine.items) == len(other.items):
-        out["items"] = Tuple(tuple(merge(x, y) for x, y in zip(mine.items, other.items, strict=True)))
+        out["#items"] = Tuple(tuple(merge(x, y) for x, y in zip(mine.items, other.items, strict=True)))
         return
-    options = [*mine.items, *other.items, *(f["rest"] for f in (a, b) if f.get("rest") is not None)]
+    options = [*mine.items, *other.items, *(f["#rest"] for f in (a, b) if f.get("#rest") is not None)]
     rest = options[0]
     for option in options[1:]:
         rest = merge(rest, option)
-    out["items"], out["rest"] = Tuple(()), rest
+    out["#items"], out["#rest"] = Tuple(()), rest
 
 
 def join_modes(a: Mode, b: Mode, key: tuple[str, bool] | None) -> Mode:
@@ -136,9 +136,6 @@ def merge(a: Any, b: Any) -> Any:
     return Unknown(next(_ids))
 
 
-_UNSURE = (Track.UNTRACKED, Track.DATA)
-
-
 def _merge_tensors(a: Tensor, b: Tensor) -> Any:
     if a.track is b.track:
         first = a if a.cause is not None else b
@@ -153,6 +150,9 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Any:
             opaque=a.opaque or b.opaque,
         )
     tracks = {a.track, b.track}
+    if tracks == {Track.UNTRACKED, Track.DATA}:
+        first = a if a.track is Track.UNTRACKED else b
+        return replace(first, assumed=tuple(dict.fromkeys(a.assumed + b.assumed)), opaque=a.opaque or b.opaque)
     if tracks <= {Track.TRACKED, Track.LEAF}:
         return replace(a, track=Track.TRACKED, terms=(), inference=None)
     return Unknown(next(_ids))

@@ -334,7 +334,7 @@ def _copy(
     if computed is None:
         unknown = next((v for v in inside if isinstance(v, Unknown)), None)
         fresh = _fresh(frame, state, wanted, site)
-        if unknown is not None and wanted and isinstance(fresh, Tensor) and unknown.made is not None:
+        if unknown is not None and wanted and isinstance(fresh, Tensor):
             subject = describe(expr.args[0].value) if expr is not None and expr.args else ""
             frame.run.forced[fresh.origin] = (site, f"{verb}(..., requires_grad=True)", subject)
         return fresh
@@ -366,7 +366,7 @@ def _wrapper(
         if not wanted:
             return value
         made = Tensor(Track.LEAF, frame.run.fresh(), made=True)
-        if value.made is not None:
+        if wanted:
             frame.run.forced[made.origin] = (site, "Variable(..., requires_grad=True)", subject)
         return made
     if not isinstance(value, Tensor) or not _is_computed(value):
@@ -438,8 +438,8 @@ def _lazy_sources(state: State, params: Any) -> list[Any]:
     if isinstance(params, Lazy) and params.kind == "filter":
         return [params.payload[1]]
     if isinstance(params, List):
-        items = state.read(params.id, "items")
-        rest = state.read(params.id, "rest")
+        items = state.read(params.id, "#items")
+        rest = state.read(params.id, "#rest")
         return [*(items.items if items else ()), *([rest] if rest is not None else [])]
     return []
 

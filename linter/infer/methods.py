@@ -61,8 +61,8 @@ def call_method(
     base = state.resolve(base)
     subject = describe(expr.func.base) if expr is not None and isinstance(expr.func, ir.Attr) else ""
     facts = frame.run.facts
-    if args and facts.has("modules.passing", name) and not isinstance(base, Tensor):
-        return args[0]
+    if args and facts.has("modules.passing", name) and not _is_own(frame, state, base, name):
+        return operate(frame, state, site, args[:1], Operation(name, linear=True)) if state.mode.records is False else args[0]
     if _runs_backward(frame, state, base, name, args, expr):
         text = describe(expr.args[0].value) if expr is not None and expr.args else ""
         sinks.backward_asked(frame, state, args[0], text or "the loss", site)
@@ -113,6 +113,13 @@ def _runs_backward(
         return False
     receiver = last_name(expr.func.base) if expr is not None and isinstance(expr.func, ir.Attr) else ""
     return facts.has("backward.receivers", receiver.lstrip("_"))
+
+
+def _is_own(frame: Frame, state: State, base: Any, name: str) -> bool:
+    """Whether a method is one of the tree, or a tensor's."""
+    if isinstance(base, Instance):
+        return classes.member(frame, state, base.klass, name) is not None
+    return isinstance(base, Tensor)
 
 
 def _method_of_either(
@@ -209,7 +216,7 @@ def outside_method(
 ) -> Any:
     path = next(iter(classes.outside_bases(base.klass)), "")
     facts = frame.run.facts
-    if state.read(base.id, "items") is not None and not classes.is_module(frame, base):
+    if state.read(base.id, "#items") is not None and not classes.is_module(frame, base):
         return list_method(frame, state, List(base.id), name, args, keywords)
     if classes.is_module(frame, base):
         return module_method(frame, state, base, name, args, keywords, site, expr)
@@ -330,7 +337,7 @@ def module_method(
             return iteration.new_list(
                 frame, state, list(found), None if found else frame.run.unknown("module")
             )
-        case "append" | "extend" if state.read(base.id, "items") is not None:
+        case "append" | "extend" if state.read(base.id, "#items") is not None:
             return list_method(frame, state, List(base.id), name, args, keywords)
         case "values" | "items" | "keys":
             return dict_method(frame, state, Dict(base.id), name, args, keywords)

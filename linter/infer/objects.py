@@ -151,17 +151,14 @@ def view_of(frame: Frame, state: State, site: Any, base: Any, name: str) -> Any:
 
 def unknown_attribute(frame: Frame, state: State, base: Unknown, name: str, expr: ir.Attr) -> Any:
     site = frame.site(expr.at)
-    if name == "data" and _may_be_tensor(base):
-        return cut(frame, state, site, base, ".data")
+    if frame.run.facts.has("cuts.attributes", name):
+        taken = cut(frame, state, site, base, f".{name}")
+        note = f"`{describe(expr.base) or 'the value'}` is a tensor"
+        return replace(taken, assumed=(note,)) if isinstance(taken, Tensor) else taken
     if name == "grad":
         value = state.read(base.origin, name)
         return value if value is not None else _remember(frame, state, base, name)
     return _remember(frame, state, base, name)
-
-
-def _may_be_tensor(base: Unknown) -> bool:
-    hint = base.hint.lower()
-    return "loss" in hint or "logit" in hint or "output" in hint or "pred" in hint
 
 
 def _remember(frame: Frame, state: State, base: Unknown, name: str) -> Any:
@@ -243,9 +240,9 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
         case Tuple(items=items):
             return _from_items(frame, state, items, None, index)
         case List(id=identity):
-            known = state.read(identity, "items")
+            known = state.read(identity, "#items")
             return _from_items(
-                frame, state, known.items if known else (), state.read(identity, "rest"), index, base
+                frame, state, known.items if known else (), state.read(identity, "#rest"), index, base
             )
         case Dict(id=identity):
             return _from_dict(frame, state, identity, index)
@@ -301,11 +298,11 @@ def _from_dict(frame: Frame, state: State, identity: int, index: Any) -> Any:
         found = fields.get(("key", index.value))
         if found is not None:
             return found
-        return fields["rest"] if fields.get("rest") is not None else frame.run.unknown(str(index.value))
+        return fields["#rest"] if fields.get("#rest") is not None else frame.run.unknown(str(index.value))
     options = [
         value
         for key, value in fields.items()
-        if value is not None and (key == "rest" or isinstance(key, tuple))
+        if value is not None and (key == "#rest" or isinstance(key, tuple))
     ]
     if not options:
         return frame.run.unknown()
@@ -333,21 +330,21 @@ def set_item(frame: Frame, state: State, base: Any, index: Any, value: Any, targ
     base, index = state.resolve(base), state.resolve(index)
     match base:
         case List(id=identity):
-            items = state.read(identity, "items")
+            items = state.read(identity, "#items")
             if isinstance(index, Literal) and isinstance(index.value, int) and items:
                 changed = list(items.items)
                 if -len(changed) <= index.value < len(changed):
                     changed[index.value] = value
-                    state.write(identity, "items", Tuple(tuple(changed)))
+                    state.write(identity, "#items", Tuple(tuple(changed)))
                     return
-            rest = state.read(identity, "rest")
-            state.write(identity, "rest", value if rest is None else merge(rest, value))
+            rest = state.read(identity, "#rest")
+            state.write(identity, "#rest", value if rest is None else merge(rest, value))
         case Dict(id=identity):
             if isinstance(index, Literal):
                 state.write(identity, ("key", index.value), value)
             else:
-                rest = state.read(identity, "rest")
-                state.write(identity, "rest", value if rest is None else merge(rest, value))
+                rest = state.read(identity, "#rest")
+                state.write(identity, "#rest", value if rest is None else merge(rest, value))
         case Instance():
             classes.set_instance_item(frame, state, base, index, value)
         case Tensor():

@@ -200,7 +200,22 @@ def _instance(top: Frame, state: State, klass: Klass, fully: bool) -> Instance:
         except (Ended, Exhausted, RecursionError):
             pass
         state.mode = ON
+        _forget_settings(top, state, instance, klass)
     return instance
+
+
+def _forget_settings(top: Frame, state: State, instance: Instance, klass: Klass) -> None:
+    """Constants that other methods set again are not known when a method is called."""
+    for method in state.fields(klass.id).values():
+        if not isinstance(method, Closure) or method.function.name == "__init__":
+            continue
+        for node in walk(method.function.body):
+            targets = node.targets if isinstance(node, ir.Assign) else (node.target,) if isinstance(node, ir.Update) else ()
+            for target in targets:
+                match target:
+                    case ir.Attr(base=ir.Name(id="self"), name=name):
+                        if isinstance(state.read(instance.id, name), Literal):
+                            state.write(instance.id, name, top.run.unknown(name))
 
 
 def is_interesting(function: ir.Function) -> bool:

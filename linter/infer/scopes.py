@@ -101,14 +101,14 @@ def rebinding_items(frame: Frame, state: State, before: Any, value: Any, name: s
     if not isinstance(value, List):
         return
     old = iteration.known_items(frame, state, before) if before is not None else None
-    new = state.read(value.id, "items")
+    new = state.read(value.id, "#items")
     if not old or new is None or not all(_is_parameter(state.resolve(one), name) for one in old):
         return
     marked = tuple(rebinding(frame, state.resolve(old[0]), state.resolve(one), name, at) for one in new.items)
-    state.write(value.id, "items", Tuple(marked))
-    rest = state.read(value.id, "rest")
+    state.write(value.id, "#items", Tuple(marked))
+    rest = state.read(value.id, "#rest")
     if rest is not None:
-        state.write(value.id, "rest", rebinding(frame, state.resolve(old[0]), state.resolve(rest), name, at))
+        state.write(value.id, "#rest", rebinding(frame, state.resolve(old[0]), state.resolve(rest), name, at))
 
 
 def _is_parameter(value: Any, name: str) -> bool:

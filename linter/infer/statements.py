@@ -21,7 +21,7 @@ from gradguard.infer.sites import Site
 from gradguard.infer.state import State, parted
 from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.updates import note_loop
-from gradguard.infer.values import NONE, Lazy, List, Literal, Tensor, Track, Tuple
+from gradguard.infer.values import NONE, Both, Lazy, List, Literal, Tensor, Test, Track, Tuple
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 
@@ -104,12 +104,13 @@ def _if(frame: Frame, state: State, statement: ir.If) -> State | None:
         return execute(frame, state, statement.then if known else statement.other)
     condition = as_test(state, test)
     if condition is None:
-        from gradguard.infer.values import Test
-
         condition = Test(f"?{frame.run.fresh()}")
     other = state.fork()
     assume(state, condition, True)
     assume(other, condition, False)
+    if isinstance(condition, Both):
+        taken = f"?{frame.run.fresh()}"
+        state.facts[taken], other.facts[taken] = True, False
     then_end = execute(frame, state, statement.then)
     other_end = execute(frame, other, statement.other)
     return join(then_end, other_end)

@@ -17,6 +17,7 @@ from gradguard.infer.values import NONE, Literal, Parameters, Tensor, Track, Tup
 PAIRED = frozenset({"max", "min", "median", "mode", "nanmedian", "aminmax"})
 ALWAYS_PAIRED = frozenset({"topk", "sort", "kthvalue", "cummax", "cummin"})
 ROWS = frozenset({"unbind", "split", "chunk", "tensor_split", "hsplit", "vsplit", "split_with_sizes"})
+MAYBE_ITSELF = frozenset({"to", "cpu", "float", "type", "type_as", "contiguous"})
 FILLING = frozenset(
     {"zero_", "fill_", "normal_", "uniform_", "exponential_", "random_", "bernoulli_", "cauchy_"}
 )
@@ -102,12 +103,14 @@ def _identity(frame: Frame, state: State, base: Tensor, name: str, args: list[An
     if base.track in (Track.UNTRACKED, Track.DATA, Track.VIEW):
         return replace(base, origin=frame.run.fresh(), made=True, opaque=base.opaque)
     if base.track is Track.LEAF and state.mode.records:
+        may_be_itself = name in MAYBE_ITSELF
         return Tensor(
             Track.TRACKED,
             frame.run.fresh(),
             made=True,
             would=True,
-            converted=base.converted,
+            converted=None if may_be_itself else base.converted,
+            opaque=may_be_itself,
             depth=frame.depth,
         )
     if state.mode.records is False:

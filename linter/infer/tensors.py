@@ -66,7 +66,7 @@ def walk(state: State, value: Any, depth: int = 0) -> Iterable[Any]:
             if isinstance(value, Instance):
                 return
             for key, field in list(state.fields(identity).items()):
-                if key == "items":
+                if key == "#items":
                     for item in field.items:
                         yield from walk(state, item, depth + 1)
                 elif field is not None and not isinstance(field, Literal):

@@ -27,7 +27,7 @@ from gradguard.infer.values import (
     Unknown,
 )
 
-_OBJECTS = (Closure, Klass, Known, Guard, Bound, Module, Partial)
+_OBJECTS = (Closure, Klass, Guard, Bound, Module, Partial)
 
 
 def truth(state: State, value: Any) -> bool | None:
@@ -39,8 +39,8 @@ def truth(state: State, value: Any) -> bool | None:
         case Tuple(items=items):
             return bool(items)
         case List(id=identity):
-            items = state.read(identity, "items")
-            rest = state.read(identity, "rest")
+            items = state.read(identity, "#items")
+            rest = state.read(identity, "#rest")
             if items is not None and items.items:
                 return True
             return False if items is not None and rest is None else None
@@ -48,7 +48,7 @@ def truth(state: State, value: Any) -> bool | None:
             fields = state.fields(identity)
             if any(isinstance(key, tuple) for key in fields):
                 return True
-            return False if "rest" not in fields else None
+            return False if "#rest" not in fields else None
         case Both(tests=tests, either=either):
             known = [truth(state, test) for test in tests]
             decisive = either
@@ -67,6 +67,10 @@ def truth(state: State, value: Any) -> bool | None:
             return a if a is b else None
         case Tensor(origin=origin):
             return state.facts.get(f"t{origin}")
+        case Known(path="typing.TYPE_CHECKING" | "typing_extensions.TYPE_CHECKING"):
+            return False
+        case Known(path=path):
+            return True if path.startswith("builtins.") else state.facts.get(path)
         case _ if isinstance(value, _OBJECTS):
             return True
     return None
@@ -122,7 +126,7 @@ def as_test(state: State, value: Any) -> Any:
             if a is not None and b is not None and a is not b:
                 return Test(key, a)
             return None
-        case Unknown() | Tensor():
+        case Unknown() | Tensor() | Known():
             key = key_of(state, value)
             return Test(key) if key else None
         case _:

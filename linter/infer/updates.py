@@ -22,8 +22,13 @@ _SILENT = (ir.Continue, ir.Break)
 
 @dataclass(frozen=True, slots=True)
 class _Skip:
+    """A silent pass over a missing gradient. `written` is where a write of the parameter is left out by it;
+    `tests` counts how often the gradient is read only to test it."""
+
     parameter: ir.Expr
     at: int
+    written: ir.Body
+    tests: int = 1
 
 
 def same(a: Any, b: Any) -> bool:
@@ -42,7 +47,7 @@ def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
     body = loop.body
     aliases = _gradient_aliases(body)
     for skip in (*_skips(body, aliases), *_filtered(frame, loop)):
-        write = _write_of(frame, state, body, skip.parameter)
+        write = _write_of(frame, state, skip.written, skip.parameter)
         if write is None or not _reads_gradient(frame, body, skip, aliases):
             continue
         if (
@@ -161,10 +166,11 @@ def _skips(body: ir.Body, aliases: list[tuple[str, ir.Expr]]) -> Iterator[_Skip]
             case ir.If(test=test, then=then, other=other):
                 gone = missing(test, aliases)
                 if gone is not None and _is_silent(then):
-                    yield _Skip(*gone)
+                    leaves = any(isinstance(s, _SILENT) for s in then)
+                    yield _Skip(*gone, body if leaves else other)
                 there = present(test, aliases)
                 if there is not None and _is_silent(other):
-                    yield _Skip(*there)
+                    yield _Skip(*there, then)
                 yield from _skips(then, aliases)
                 yield from _skips(other, aliases)
             case ir.With(body=inner) | ir.While(body=inner):
@@ -175,11 +181,11 @@ def _skips(body: ir.Body, aliases: list[tuple[str, ir.Expr]]) -> Iterator[_Skip]
             case ir.Evaluate(value=ir.Logic(op="and", operands=operands)):
                 there = present(operands[0], aliases)
                 if there is not None:
-                    yield _Skip(*there)
+                    yield _Skip(*there, (statement,))
             case ir.Evaluate(value=ir.Choice(test=test, other=ir.Const(value=None))):
                 there = present(test, aliases)
                 if there is not None:
-                    yield _Skip(*there)
+                    yield _Skip(*there, (statement,))
 
 
 def _swallowed(body: ir.Body, handlers: tuple[ir.Handler, ...]) -> Iterator[_Skip]:
@@ -197,7 +203,7 @@ def _swallowed(body: ir.Body, handlers: tuple[ir.Handler, ...]) -> Iterator[_Ski
         for node in walk(body, into_functions=False):
             parameter = _gradient_of(node) if isinstance(node, ir.Attr) else None
             if parameter is not None:
-                yield _Skip(parameter, handler.at)
+                yield _Skip(parameter, handler.at, body, 0)
                 return
 
 
@@ -226,7 +232,7 @@ def _filtered(frame: Frame, loop: ir.For) -> Iterator[_Skip]:
     for condition in conditions:
         there = present(condition, [])
         if there is not None:
-            yield _Skip(target, there[1])
+            yield _Skip(target, there[1], loop.body, 0)
 
 
 def _assigned(body: ir.Body, name: str) -> ir.Expr | None:
@@ -334,8 +340,7 @@ def _reads_gradient(frame: Frame, body: ir.Body, skip: _Skip, aliases: list[tupl
             uses += 1
         elif isinstance(node, ir.Name) and node.id in names:
             uses += 1
-    tests = sum(1 for node in walk(body, into_functions=False) if getattr(node, "at", None) == skip.at)
-    return uses > (1 if tests else 0)
+    return uses > skip.tests
 
 
 def _is_perturbation(body: ir.Body, parameter: ir.Expr) -> bool:

@@ -204,14 +204,14 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list, set or deque: heap field "items" is a tuple of values, "rest" a value that stands for unknown ones."""
+    """A list, set or deque: heap field "#items" is a tuple of values, "#rest" a value that stands for unknown ones."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Dict:
-    """A dict: heap fields are ("key", constant) -> value and "rest" for unknown keys."""
+    """A dict: heap fields are ("key", constant) -> value and "#rest" for unknown keys."""
 
     id: int
 

@@ -92,7 +92,7 @@ def _around(program: Program, code: str, event: Event, site: Site) -> dict[str, 
         return {}
     found: dict[str, tuple[Site, ...]] = {}
     for node in walk(body):
-        if isinstance(node, ir.With) and any(_holds((entry.context,), site.at) for entry in node.entries):
+        if isinstance(node, ir.With) and any(_holds((entry.context,), site.at) or entry.at == site.at for entry in node.entries):
             found["with"] = tuple(Site(site.module, entry.at) for entry in node.entries)
         if isinstance(node, ir.Function) and _holds((*node.decorators, *node.body), site.at):
             found["function"] = (Site(site.module, node.at),)

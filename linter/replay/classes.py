@@ -9,7 +9,7 @@ from gradguard.replay.evaluate import evaluate
 from gradguard.replay.functions import Steps
 from gradguard.replay.invoke import decorated
 from gradguard.replay.outside import Namespace
-from gradguard.replay.scopes import Frame
+from gradguard.replay.scopes import Frame, resolved
 from gradguard.replay.session import Session
 from gradguard.replay.wild import Wild, unknown
 
@@ -33,7 +33,7 @@ def define_class(frame: Frame, node: ir.ClassDef) -> Steps:
     from gradguard.replay.execute import execute
 
     yield from execute(inner, node.body)
-    namespace = {name: value for name, value in inner.values.items() if name not in _LEFT_OUT}
+    namespace = {name: resolved(inner.values, name) for name in list(inner.values) if name not in _LEFT_OUT}
     namespace["__module__"] = "__main__"
     made = make_class(session, node.name, bases, namespace)
     cell.append(made)

@@ -8,7 +8,8 @@ from gradguard.ir import nodes as ir
 from gradguard.replay.branches import decide
 from gradguard.replay.evaluate import evaluate
 from gradguard.replay.functions import Steps, awaiting
-from gradguard.replay.loops import bounded
+from gradguard.replay.loops import bounded, set_gradients
+from gradguard.replay.mixtures import tensors_in
 from gradguard.replay.scopes import Frame
 from gradguard.replay.targets import assign
 from gradguard.replay.wild import Wild
@@ -59,7 +60,9 @@ def _clauses(frame: Frame, node: ir.Comprehension, number: int, source: Any, mad
     if clause.is_async and hasattr(type(source), "__aiter__") and not isinstance(source, Wild):
         items = yield from _collected(frame, source)
     else:
-        items = bounded(frame.session, source)
+        items = list(bounded(frame.session, source))
+        if frame.session.filling is not None:
+            set_gradients(frame.session, list(tensors_in(frame.session, items)), frame.session.filling)
     for item in items:
         yield from assign(frame, clause.target, item)
         if not (yield from _holds(frame, clause)):

@@ -18,6 +18,9 @@ from gradguard.replay.scopes import Frame
 from gradguard.replay.wild import Wild
 
 
+_BACKWARD = frozenset(("backward", "tensor_backward"))
+
+
 def evaluate(frame: Frame, node: Any) -> Steps:  # noqa: ANN401
     """The value of an expression."""
     kind = type(node)
@@ -91,6 +94,8 @@ def _call(frame: Frame, node: ir.Call) -> Steps:
     args, kwargs = yield from arguments(frame, node.args)
     if node.at in frame.watched:
         receiver = getattr(callee, "__self__", None)
+        if getattr(callee, "__name__", "") in _BACKWARD:
+            frame.session.backwards.add(frame.site(node.at))
         frame.session.operands = (receiver, *args, *kwargs.values())
     return invoke(frame, callee, args, kwargs, node)
 
@@ -236,13 +241,13 @@ def _yield(frame: Frame, node: ir.Yield) -> Steps:
     value = None if node.value is None else (yield from evaluate(frame, node.value))
     if node.delegates:
         return (yield from suspending(frame, node.at, value if hasattr(value, "send") else iter(value)))
-    _note_suspended(frame, node.at)
+    note_suspended(frame, node.at)
     sent = yield value
     frame.resumed = frame.session.backend.modes()
     return sent
 
 
-def _note_suspended(frame: Frame, at: int) -> None:
+def note_suspended(frame: Frame, at: int) -> None:
     """Note that control is given away here, and in which modes it was got."""
     if at in frame.watched:
         session = frame.session
@@ -259,7 +264,7 @@ def suspending(frame: Frame, at: int, steps: Any) -> Steps:  # noqa: ANN401
             given = next(steps) if sent is None else steps.send(sent)
         except StopIteration as stop:
             return stop.value
-        _note_suspended(frame, at)
+        note_suspended(frame, at)
         sent = yield given
         frame.resumed = frame.session.backend.modes()
 

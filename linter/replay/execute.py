@@ -10,7 +10,7 @@ from gradguard.ir import nodes as ir
 from gradguard.replay.access import read_attribute, read_item, write_attribute, write_item
 from gradguard.replay.branches import decide, truth_of
 from gradguard.replay.classes import define_class
-from gradguard.replay.evaluate import default_values, evaluate, watched
+from gradguard.replay.evaluate import default_values, evaluate
 from gradguard.replay.functions import Steps, awaiting, make_function
 from gradguard.replay.imports import execute_import
 from gradguard.replay.invoke import decorated
@@ -42,7 +42,7 @@ def execute(frame: Frame, body: ir.Body) -> Steps:
         frame.session.tick()
         steps = _EXECUTORS[type(statement)](frame, statement)
         if statement.at in frame.watched and not isinstance(statement, ir.FunctionDef):
-            end = yield from watched(frame, statement, _without_operands(frame, steps))
+            end = yield from _watched(frame, statement, steps)
         else:
             end = yield from steps
         if end is not None:
@@ -50,10 +50,17 @@ def execute(frame: Frame, body: ir.Body) -> Steps:
     return None
 
 
-def _without_operands(frame: Frame, steps: Steps) -> Steps:
-    """A statement's passage is noted without the operands of what it has evaluated."""
-    end = yield from steps
-    frame.session.operands = ()
+def _watched(frame: Frame, statement: Any, steps: Steps) -> Steps:  # noqa: ANN401
+    """A statement whose passage is noted, with what it has assigned or returns."""
+    session, site = frame.session, frame.site(statement.at)
+    before = session.backend.modes()
+    session.assigned = None
+    try:
+        end = yield from steps
+    except Exception as error:
+        session.note(site, "node", before, error=error)
+        raise
+    session.note(site, "node", before, session.assigned if end is None else end)
     return end
 
 
@@ -65,6 +72,8 @@ def _assign(frame: Frame, node: ir.Assign) -> Steps:
     value = yield from evaluate(frame, node.value)
     for target in node.targets:
         yield from assign(frame, target, value)
+    if node.at in frame.watched:
+        frame.session.assigned = value
 
 
 def _update(frame: Frame, node: ir.Update) -> Steps:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradguard.ir import nodes as ir
 from gradguard.lower.module import Unreadable
 from gradguard.replay.outside import outside
-from gradguard.replay.scopes import ABSENT, Frame, ModuleScope, module_scope
+from gradguard.replay.scopes import ABSENT, Deferred, Frame, ModuleScope, module_scope
 from gradguard.replay.wild import unknown
 
 
@@ -17,7 +17,7 @@ def execute_import(frame: Frame, statement: ir.Import) -> None:
     if statement.name == "*":
         return
     program = frame.session.program
-    target = program.resolve_import(frame.module.key, statement.module, statement.level)
+    target = program.imports.resolve(frame.module.key, statement.module, statement.level)
     if target is not None:
         run_switches(module_scope(frame.session, target))
     frame.bind(statement.bound, _imported(frame, statement, target))
@@ -31,30 +31,23 @@ def _imported(frame: Frame, statement: ir.Import, target: str | None) -> object:
             return outside(session, statement.module if whole else statement.bound)
         first = statement.module.split(".")[0]
         if statement.bound == first and "." in statement.module:
-            top = session.program.resolve_import(frame.module.key, first, statement.level)
+            top = session.program.imports.resolve(frame.module.key, first, statement.level)
             return module_scope(session, top) if top is not None else unknown(session, first)
         return module_scope(session, target)
     if target is None:
         if not statement.level:
             return outside(session, f"{statement.module}.{name}")
-        folder = os.path.dirname(frame.module.key)
-        for _ in range(statement.level - 1):
-            folder = os.path.dirname(folder)
-        return _submodule(frame, os.path.join(folder, *filter(None, statement.module.split("."))), name)
-    value = module_attribute(module_scope(session, target), name)
-    return unknown(session, name) if value is ABSENT else value
-
-
-def _submodule(frame: Frame, folder: str, name: str) -> object:
-    found = frame.session.program._submodule(folder, name)
-    return unknown(frame.session, name) if found is None else module_scope(frame.session, found)
+        imports = session.program.imports
+        found = imports.submodule(imports.folder_of(frame.module.key, statement), name)
+        return unknown(session, name) if found is None else module_scope(session, found)
+    return Deferred(module_scope(session, target), name)
 
 
 def module_attribute(scope: ModuleScope, name: str) -> object:
     """`module.name` of a module in the tree, a submodule included; ABSENT where there is none."""
     value = scope.find(name)
     if value is ABSENT and os.path.basename(scope.key).startswith("__init__."):
-        found = scope.session.program._submodule(os.path.dirname(scope.key), name)
+        found = scope.session.program.imports.submodule(os.path.dirname(scope.key), name)
         if found is not None:
             return module_scope(scope.session, found)
     return value
@@ -63,35 +56,31 @@ def module_attribute(scope: ModuleScope, name: str) -> object:
 def star_imports(scope: ModuleScope) -> Iterator[tuple[ir.Import, str | None]]:
     """The star imports of a module, each with the path it leads to in the tree."""
     program = scope.session.program
-    lowered = program.modules.get(scope.key)
+    lowered = program.module(scope.key)
     for chunk in lowered.chunks if lowered is not None else ():
         if chunk.kind == "import" and "*" in chunk.binds:
             for statement in _imports(scope, chunk.index):
                 if statement.name == "*":
-                    yield statement, program.resolve_import(scope.key, statement.module, statement.level)
+                    yield statement, program.imports.resolve(scope.key, statement.module, statement.level)
 
 
 def _imports(scope: ModuleScope, index: int) -> list[ir.Import]:
     try:
         body = scope.session.program.modules[scope.key].body(index)
-    except Unreadable:
+    except (Unreadable, RecursionError):
         return []
     return [statement for statement in body if isinstance(statement, ir.Import)]
 
 
 def run_switches(scope: ModuleScope) -> None:
-    """Importing a module runs its top level: what switches the grad mode there takes effect, one import deep."""
-    if "<switches>" in scope.values or scope.running:
+    """Importing a module runs its top level: what switches the grad mode there takes effect."""
+    program = scope.session.program
+    if "<switches>" in scope.values or scope.running or not program.imports.may_switch(scope.key):
         return
     scope.values["<switches>"] = True
-    program = scope.session.program
-    lowered = program.modules[scope.key]
-    for chunk in lowered.chunks:
-        if chunk.kind == "other" and "set_grad_enabled" in lowered.text(chunk.index):
-            if "__main__" not in lowered.text(chunk.index) and chunk.index not in scope.ran:
-                scope.run_chunk(chunk.index)
-        elif chunk.kind == "import":
-            for statement in _imports(scope, chunk.index):
-                target = program.resolve_import(scope.key, statement.module, statement.level)
-                if target is not None and "set_grad_enabled" in program.modules[target].source.text:
-                    run_switches(module_scope(scope.session, target))
+    lowered = program.module(scope.key)
+    for chunk in lowered.chunks if lowered is not None else ():
+        text = lowered.text(chunk.index) if lowered is not None else ""
+        switches = chunk.kind == "other" and "set_grad_enabled" in text and "__main__" not in text
+        if (switches or chunk.kind == "import") and chunk.index not in scope.ran:
+            scope.run_chunk(chunk.index)

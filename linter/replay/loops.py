@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradguard.ir import nodes as ir
-from gradguard.replay.branches import decide
-from gradguard.replay.evaluate import evaluate
-from gradguard.replay.functions import Steps, awaiting
+from gradguard.replay.branches import decide, places
+from gradguard.replay.evaluate import evaluate, note_suspended
+from gradguard.replay.functions import Steps, Suspended, awaiting
 from gradguard.replay.limits import ROUNDS, SHORT
 from gradguard.replay.scopes import Frame
 from gradguard.replay.session import Session
@@ -38,6 +38,8 @@ def bounded(session: Session, source: Any) -> Iterator[Any]:  # noqa: ANN401
 def execute_for(frame: Frame, node: ir.For) -> Steps:
     """A for loop; the way it was left, None where it ended."""
     session = frame.session
+    if _filters_missing(frame, node):
+        return (yield from _filtered_update(frame, node))
     source = yield from evaluate(frame, node.iter)
     if node.is_async and hasattr(type(source), "__aiter__") and not isinstance(source, Wild):
         items = _asynchronous(frame, source)
@@ -54,7 +56,9 @@ def _go_through(frame: Frame, node: ir.For, items: Iterator[Any]) -> Steps:
     session = frame.session
     for item in items:
         if isinstance(item, _Token):
-            yield item.token
+            note_suspended(frame, node.at)
+            yield Suspended(item.token) if frame.wraps_awaits else item.token
+            frame.resumed = session.backend.modes()
             continue
         session.tick()
         yield from assign(frame, node.target, item)
@@ -76,7 +80,7 @@ class _Token:
 def _asynchronous(frame: Frame, source: Any) -> Iterator[Any]:  # noqa: ANN401
     iterator = source.__aiter__()
     for _ in range(4 * SHORT):
-        steps = awaiting(frame, iterator.__anext__())
+        steps = iterator.__anext__().__await__()
         while True:
             try:
                 token = next(steps)
@@ -90,8 +94,6 @@ def _asynchronous(frame: Frame, source: Any) -> Iterator[Any]:  # noqa: ANN401
 
 def _holds_missing(frame: Frame, node: ir.For) -> bool:
     """Whether this is the innermost loop around the place that passes over a missing gradient."""
-    from gradguard.replay.branches import places
-
     site = frame.session.missing_grads
     if site is None or site.module != frame.module.key or site.at not in places(frame.session, node.body):
         return False
@@ -105,15 +107,42 @@ def _watched_update(frame: Frame, node: ir.For, items: list[Any]) -> Steps:
     session = frame.session
     tensors = list(tensors_in(session, items))
     notes = session.trace.facts.setdefault("updates", [])
-    present, missing = Update(), Update()
+    present, missing = Update(), Update(in_optimizer=_in_optimizer(frame))
     notes.append((present, missing))
-    _set_gradients(session, tensors, present=True)
+    set_gradients(session, tensors, present=True)
     end = yield from _observed(frame, node, items, tensors, present)
     if end is not None:
         return end
-    _set_gradients(session, tensors, present=False)
+    set_gradients(session, tensors, present=False)
     without = [tensor for tensor in tensors if tensor.grad is None]
     return (yield from _observed(frame, node, items, without, missing))
+
+
+def _filters_missing(frame: Frame, node: ir.For) -> bool:
+    """Whether the loop goes through a list that was built without what has no gradient."""
+    site = frame.session.missing_grads
+    if site is None or site.module != frame.module.key:
+        return False
+    return site.at in places(frame.session, node.iter) and isinstance(node.iter, ir.Comprehension)
+
+
+def _filtered_update(frame: Frame, node: ir.For) -> Steps:
+    """The loop, once over a list built with all gradients there and once over one built without any."""
+    from gradguard.replay.mixtures import tensors_in
+
+    session = frame.session
+    present, missing = Update(), Update()
+    session.trace.facts.setdefault("updates", []).append((present, missing))
+    tensors: list[Any] = []
+    for update in (present, missing):
+        session.filling = update is present
+        items = list(bounded(session, (yield from evaluate(frame, node.iter))))
+        session.filling = None
+        tensors = list(tensors_in(session, items)) or tensors
+        end = yield from _observed(frame, node, items, tensors, update)
+        if end is not None:
+            return end
+    return None
 
 
 @dataclass
@@ -123,6 +152,15 @@ class Update:
     tensors: int = 0
     changed: int = 0
     ended: bool = False
+    in_optimizer: bool = False
+
+
+def _in_optimizer(frame: Frame) -> bool:
+    """Whether the loop stands in a method of an optimizer, which passes over missing gradients by contract."""
+    if frame.function is None or not frame.function.params:
+        return False
+    owner = frame.values.get(frame.function.params[0].name)
+    return isinstance(owner, frame.session.backend.torch.optim.Optimizer)
 
 
 def _observed(frame: Frame, node: ir.For, items: list[Any], tensors: list[Any], update: Update) -> Steps:
@@ -135,7 +173,7 @@ def _observed(frame: Frame, node: ir.For, items: list[Any], tensors: list[Any], 
     return end
 
 
-def _set_gradients(session: Session, tensors: list[Any], present: bool) -> None:
+def set_gradients(session: Session, tensors: list[Any], present: bool) -> None:
     for tensor in tensors:
         if tensor.is_leaf and tensor.is_floating_point():
             tensor.grad = session.backend.torch.ones_like(tensor) if present else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from gradguard.infer.events import CoroutineGuarded
 from gradguard.replay.case import Case
+from gradguard.replay.messages import first_sentence, is_untracked_error
 from gradguard.replay.outcomes import FINE, Verdict, raised
 from gradguard.replay.session import Session
 from gradguard.replay.trace import Seen
@@ -14,12 +16,10 @@ from gradguard.replay.trace import Seen
 def without_effect(case: Case, session: Session) -> Verdict | None:
     """GRD301, GRD302: recording stays on behind the guard, or inside what it was to cover."""
     made = [seen for seen in session.trace.at(case.site, "node", "read") if seen.error is None]
-    wanted = any(type(seen.value).__name__ == "enable_grad" for seen in made)
     inside = _inside(case, session)
     if inside:
-        if any(seen.after.records is not wanted for seen in inside):
-            return Verdict("silent", f"recording is {'off' if wanted else 'on'} inside")
-        return FINE
+        wrong = [seen for guard, seen in inside if seen.after.records is not _switches_on(guard)]
+        return Verdict("silent", f"recording is {'on' if wrong[0].after.records else 'off'} inside") if wrong else FINE
     if not made:
         return None
     if any(id(seen.value) in session.entered for seen in made):
@@ -29,20 +29,28 @@ def without_effect(case: Case, session: Session) -> Verdict | None:
     return FINE
 
 
-def _inside(case: Case, session: Session) -> list[Seen]:
-    """The modes met inside the with block, the decorated function or the decorated class's methods."""
+def _switches_on(guard: Any) -> bool:  # noqa: ANN401
+    """Whether a guard object is one that switches recording on."""
+    name = type(guard).__name__
+    return name == "enable_grad" or (name in ("set_grad_enabled", "inference_mode") and guard.mode is (name[0] == "s"))
+
+
+def _inside(case: Case, session: Session) -> list[tuple[Any, Seen]]:
+    """The modes met inside the with block, the decorated function or the decorated class's methods, with the guard."""
     blocks = case.around.get("with", ())
-    found, made = [], False
+    found: list[tuple[Any, Seen]] = []
+    made: Seen | None = None
     for seen in session.trace.seen:
         if seen.site == case.site and seen.kind in ("node", "read"):
-            made = True
-        elif seen.site in blocks and seen.kind == "entered" and seen.error is None and made:
-            found.append(seen)
-            made = False
+            made = seen
+        elif seen.site in blocks and seen.kind == "entered" and seen.error is None and made is not None:
+            found.append((made.value, seen))
+            made = None
     if found:
         return found
+    guard = next((seen.value for seen in session.trace.at(case.site, "node", "read")), None)
     decorated = _seen(case, session, "decorated", "suspended") or _seen(case, session, "decorated", "enter")
-    return decorated or _seen(case, session, "methods", "enter")
+    return [(guard, seen) for seen in decorated or _seen(case, session, "methods", "enter")]
 
 
 def _seen(case: Case, session: Session, where: str, kind: str) -> list[Seen]:
@@ -75,6 +83,9 @@ def given_away(case: Case, session: Session) -> Verdict | None:
     if not leaking:
         return FINE
     who = "the consumer" if case.code == "GRD303" else "the event loop"
+    error = session.trace.error
+    if error is not None and is_untracked_error(error):
+        return Verdict("raises", f"{who} goes on with recording off, then {first_sentence(error)}")
     return Verdict("silent", f"{who} goes on with recording off, which was on when it gave control")
 
 

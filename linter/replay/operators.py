@@ -56,6 +56,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda left, right: left in right,
     "not-in": lambda left, right: left not in right,
 }
+_ELEMENTWISE = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _OPPOSITES = {"!=": "==", "is-not": "is", "not-in": "in"}
 
 
@@ -136,13 +137,23 @@ def compare(session: Session, op: str, left: Any, right: Any) -> Any:  # noqa: A
         if not isinstance(other, Wild) or other.source is not None:
             return _COMPARE[op](left, right)
     if isinstance(left, Wild) or isinstance(right, Wild):
-        return _unknown_truth(session, op, left, right)
+        if op not in _ELEMENTWISE or not _are_tensors(session, left, right):
+            return _unknown_truth(session, op, left, right)
+        left, right = _as_operand(session, left), _as_operand(session, right)
     try:
         return _COMPARE[op](left, right)
     except Exception as error:
         if is_gradient_error(error) or not (session.backend.is_tensor(left) or session.backend.is_tensor(right)):
             raise
         return Wild(session, "truth", "truth")
+
+
+def _are_tensors(session: Session, left: Any, right: Any) -> bool:  # noqa: ANN401
+    """Whether a comparison is between tensors, or a tensor and a number."""
+    both = (left, right)
+    if not all(session.tensor_of(one) is not None or isinstance(one, int | float | Wild) for one in both):
+        return False
+    return any(session.tensor_of(one) is not None or getattr(one, "role", "") == "data" for one in both)
 
 
 def _unknown_truth(session: Session, op: str, left: Any, right: Any) -> Any:  # noqa: ANN401

@@ -11,6 +11,7 @@ from gradguard.infer.events import (
     ConstantTerm,
     FlagForced,
     GradRead,
+    UpdateSkips,
 )
 from gradguard.infer.sites import Site
 from gradguard.replay.case import Case
@@ -80,8 +81,15 @@ def _backward(case: Case, session: Session) -> Verdict | None:
     passed = _passed(case, session)
     silent = [seen for seen in passed if _receiver_tracked(session, seen) is False]
     if silent:
-        return Verdict("silent", f"backward comes back without an error, and {unreached(silent[0].missing)}")
+        return Verdict("silent", f"{_came_back(session)}, and {unreached(silent[0].missing)}")
     return FINE if passed else None
+
+
+def _came_back(session: Session) -> str:
+    """What backward on an untracked value does in a framework where it raises nothing."""
+    if session.backend.profile == "tenferro":
+        return "backward gives Ok with 0 gradients"
+    return "backward comes back without an error"
 
 
 def _receiver(session: Session, seen: Seen) -> Any:  # noqa: ANN401
@@ -177,14 +185,19 @@ def _read(session: Session, passed: list[Seen]) -> Verdict | None:
         return FINE
     bases = [tensor for seen in missing if (tensor := _receiver(session, seen)) is not None]
     if any(not tensor.is_leaf for tensor in bases):
+        error = session.trace.error
+        if isinstance(error, TypeError | AttributeError) and "None" in str(error):
+            return Verdict("raises", f"`.grad` is None as the tensor is no leaf, then {first_sentence(error)}")
         return Verdict("silent", "`.grad` is None: the tensor is no leaf")
     return None
 
 
 def _returned_loss(case: Case, session: Session) -> Verdict | None:
     """GRD105: what a trainer's backward does with the returned value."""
-    returned = [seen.value for seen in session.trace.at(case.site, "leave") if seen.error is None]
-    for value in returned:
+    from gradguard.replay.execute import Returned
+
+    for seen in session.trace.at(case.site, "leave", "node"):
+        value = seen.value.value if isinstance(seen.value, Returned) else seen.value
         loss = value.get("loss") if isinstance(value, dict) else value
         tensor = session.tensor_of(loss)
         if tensor is None:
@@ -238,6 +251,8 @@ def _update(case: Case, session: Session) -> Verdict | None:
     """GRD201: a loop that updates what has a gradient ends without changing what has none."""
     notes = session.trace.facts.get("updates", ())
     for present, missing in notes:
+        if missing.in_optimizer and not (isinstance(case.event, UpdateSkips) and case.event.in_optimizer):
+            continue
         if missing.ended and missing.tensors and not missing.changed and _writes(case, present):
             what = "a parameter" if missing.tensors == 1 else f"{missing.tensors} parameters"
             return Verdict("silent", f"{what} without a gradient: the loop ends without an error and changes nothing")
@@ -262,7 +277,7 @@ def _rebound(case: Case, session: Session) -> Verdict | None:
         return Verdict("silent", "the new tensor's `.grad` is None")
     untracked = [seen for seen in passed if _receiver_tracked(session, seen) is False]
     if untracked:
-        return Verdict("silent", f"backward comes back without an error, and {unreached(untracked[0].missing)}")
+        return Verdict("silent", f"{_came_back(session)}, and {unreached(untracked[0].missing)}")
     return FINE if passed else None
 
 

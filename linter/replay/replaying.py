@@ -25,35 +25,45 @@ _ALL_UNTRACKED = "it depends on values that the replay does not know"
 
 def replay_case(case: Case, program: Program, facts: Facts, backend: Backend) -> Replay:
     """What happens at run time. The replay never raises: what goes wrong in it is a reason to be inconclusive."""
+    return replay_in_full(case, program, facts, backend)[0]
+
+
+def replay_in_full(
+    case: Case, program: Program, facts: Facts, backend: Backend
+) -> tuple[Replay, Session | None]:
+    """What happens at run time, and the run that shows it; None where the replay itself failed."""
     name = backend.profile or "torch"
     try:
-        outcome, detail = _replayed(case, program, facts, backend)
+        (outcome, detail), session = _replayed(case, program, facts, backend)
     except Exception as error:
-        outcome, detail = "inconclusive", f"the replay itself failed ({type(error).__name__})"
-    return Replay(name, outcome, detail)
+        return Replay(name, "inconclusive", f"the replay itself failed ({type(error).__name__})"), None
+    return Replay(name, outcome, detail), session
 
 
-def _replayed(case: Case, program: Program, facts: Facts, backend: Backend) -> Verdict:
-    reasons: list[str] = []
-    fine: Verdict | None = None
+def _replayed(
+    case: Case, program: Program, facts: Facts, backend: Backend
+) -> tuple[Verdict, Session | None]:
+    reasons: list[tuple[str, Session]] = []
+    fine: tuple[Verdict, Session] | None = None
     for root, policy in _attempts(case):
         if fine is not None and (policy.forced or root != case.roots[0]):
             break
         session = run(case, program, facts, backend, root, policy)
         found = verdict(case, session)
         if found is None:
-            reasons.append(_reason(session))
+            reasons.append((_reason(session), session))
             continue
         if found.outcome in CONFIRMED:
-            return found
-        fine = found
+            return found, session
+        fine = found, session
         if not session.trace.exact and not _holds_without_graph(case, program, facts, backend, root, policy):
-            return Verdict("inconclusive", _ALL_UNTRACKED)
+            return Verdict("inconclusive", _ALL_UNTRACKED), session
         if not session.trace.chose and policy.fails is None and not isinstance(case.event, ModeLeft):
             break
     if fine is not None:
         return fine
-    return Verdict("inconclusive", reasons[0] if reasons else "the replay has no place to start from")
+    reason, tried = reasons[0] if reasons else ("the replay has no place to start from", None)
+    return Verdict("inconclusive", reason), tried
 
 
 def _attempts(case: Case) -> Iterator[tuple[Root, Policy]]:

@@ -48,7 +48,7 @@ class Frame:
             frame: Frame | None = self
             while frame is not None:
                 if name in frame.values and (frame is self or not frame.is_class):
-                    return frame.values[name]
+                    return resolved(frame.values, name)
                 frame = frame.outer
         return self.module.read(name)
 
@@ -98,14 +98,16 @@ class ModuleScope:
     def find(self, name: str) -> Any:  # noqa: ANN401
         """The value of a global, ABSENT where the module does not bind it."""
         if name in self.values:
-            return self.values[name]
+            return resolved(self.values, name)
         program = self.session.program
+        if program.module(self.key) is None:
+            return ABSENT
         index = program.chunk_of.get(self.key, {}).get(name)
         if index is not None and index not in self.running and index not in self.ran:
             with self.session.backend.thread():
                 self.run_chunk(index)
             if name in self.values:
-                return self.values[name]
+                return resolved(self.values, name)
         return self._from_star(name)
 
     def read(self, name: str) -> Any:  # noqa: ANN401
@@ -127,7 +129,7 @@ class ModuleScope:
 
         try:
             body = self.session.program.modules[self.key].body(index)
-        except Unreadable:
+        except (Unreadable, RecursionError):
             return
         self.running.add(index)
         try:
@@ -148,6 +150,32 @@ class ModuleScope:
             elif has_name(self.session, f"{statement.module}.{name}"):
                 return outside(self.session, f"{statement.module}.{name}")
         return ABSENT
+
+
+@dataclass
+class Deferred:
+    """A name imported from a module of the tree, looked up when it is first used."""
+
+    scope: ModuleScope
+    name: str
+    busy: bool = False
+
+
+def resolved(values: dict[str, Any], name: str) -> Any:  # noqa: ANN401
+    """The value of a bound name, an imported one looked up."""
+    value = values[name]
+    if not isinstance(value, Deferred):
+        return value
+    from gradguard.replay.imports import module_attribute
+
+    found: Any = ABSENT
+    if not value.busy:
+        value.busy = True
+        found = module_attribute(value.scope, value.name)
+    if found is ABSENT:
+        found = unknown(value.scope.session, value.name)
+    values[name] = found
+    return found
 
 
 def module_scope(session: Session, key: str) -> ModuleScope:

@@ -45,6 +45,7 @@ class Session:
     policy: Policy = field(default_factory=Policy)
     sinks: frozenset[Site] = frozenset()
     missing_grads: Site | None = None
+    filling: bool | None = None
     seconds: float = SECONDS
     steps: int = STEPS
     depth: int = 0
@@ -55,6 +56,7 @@ class Session:
     functions: dict[int, Any] = field(default_factory=dict)
     classes: dict[Site, Any] = field(default_factory=dict)
     leaves: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    backwards: set[Site] = field(default_factory=set)
     entered: dict[int, Any] = field(default_factory=dict)
     lazies: list[Any] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Session:
     armed: bool = False
     rebinds: bool = False
     operands: tuple[Any, ...] = ()
+    assigned: Any = None
     ends: float = 0.0
 
     def __post_init__(self) -> None:
@@ -104,7 +107,7 @@ class Session:
         tracked = self.is_tracked(value)
         modes = self.backend.modes()
         seen = Seen(site, kind, before, modes, value, error, resumed, operands, tracked)
-        if site in self.sinks:
+        if site in self.sinks or self.is_backward(seen):
             seen.missing, seen.reached = self.without_gradient(), self.with_gradient()
         self.trace.seen.append(seen)
 
@@ -147,6 +150,19 @@ class Session:
     def with_gradient(self) -> tuple[Any, ...]:
         """The leaves that have a gradient now."""
         return tuple(leaf for _, leaf in self.leaves.values() if leaf.grad is not None)
+
+    def is_backward(self, seen: Seen) -> bool:
+        """Whether a place is a call that asked for gradients to be accumulated."""
+        return seen.kind == "node" and seen.site in self.backwards
+
+    @property
+    def gradient_query(self) -> str:
+        """How programs of the profile ask whether a value is tracked."""
+        if not self.backend.embedded:
+            return "requires_grad"
+        from gradguard.runtime.profiles import PROFILES
+
+        return PROFILES[self.backend.profile].gradient_query
 
     def invent(self) -> None:
         """Note that the run no longer holds known values only."""

@@ -11,7 +11,8 @@ from gradguard.infer.events import BackwardAsked
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.rust import lifetimes, operations, places
 from gradguard.infer.rust.session import ALIVE, RustFrame, guard_site
-from gradguard.infer.rust.values import Handle, Slot, Table
+from gradguard.infer.rust.spellings import WRAPPERS
+from gradguard.infer.rust.values import Counted, Handle, Slot, Table
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.values import Closure, Literal, Tensor, Test, Track, Unknown
@@ -156,8 +157,6 @@ def _tensor(
 def _operation(
     frame: RustFrame, state: State, kind: str, receiver: Any, name: str, args: list[Any], site: Site
 ) -> Any:
-    from gradguard.infer.rust.standard import WRAPPERS
-
     if name in WRAPPERS:
         return None
     if any(word in name for word in _UNSURE) or any(isinstance(value, Closure) for value in args):
@@ -210,9 +209,6 @@ def _table(
     frame: RustFrame, crate: Crate, receiver: Any, name: str, args: list[Any], expr: ir.Call, site: Site
 ) -> Any:
     """A method of the table that backward gave."""
-    from gradguard.infer.rust.standard import WRAPPERS
-    from gradguard.infer.rust.values import Counted
-
     if name in ("len", "is_empty"):
         frame.watch.looked = True
         return Counted(receiver if isinstance(receiver, Table) else Table(site))

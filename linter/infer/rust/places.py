@@ -161,9 +161,9 @@ def new_list(frame: RustFrame, state: State, items: list[Any], rest: Any = None)
     identity = frame.run.fresh()
     if len(items) > _LONGEST:
         items, rest = [], merged(frame, [*items, *([rest] if rest is not None else [])])
-    fields: dict[Any, Any] = {"items": Tuple(tuple(items))}
+    fields: dict[Any, Any] = {"#items": Tuple(tuple(items))}
     if rest is not None:
-        fields["rest"] = rest
+        fields["#rest"] = rest
     state.allocate(identity, fields)
     return List(identity)
 
@@ -176,8 +176,8 @@ def items_of(frame: RustFrame, state: State, value: Any) -> tuple[tuple[Any, ...
         case Stream(items=items, exact=exact):
             return items, exact
         case List(id=identity):
-            known = state.resolve(state.read(identity, "items"))
-            rest = state.read(identity, "rest")
+            known = state.resolve(state.read(identity, "#items"))
+            rest = state.read(identity, "#rest")
             if isinstance(known, Tuple) and rest is None:
                 return known.items, True
             parts = [
@@ -243,7 +243,7 @@ def set_item(frame: RustFrame, state: State, value: Any, index: Any, new: Any) -
         and isinstance(index.value, int)
         and 0 <= index.value < len(items)
     ):
-        state.write(value.id, "items", Tuple((*items[: index.value], new, *items[index.value + 1 :])))
+        state.write(value.id, "#items", Tuple((*items[: index.value], new, *items[index.value + 1 :])))
         return
-    state.write(value.id, "items", Tuple(()))
-    state.write(value.id, "rest", merged(frame, [*items, new]))
+    state.write(value.id, "#items", Tuple(()))
+    state.write(value.id, "#rest", merged(frame, [*items, new]))

@@ -245,7 +245,7 @@ def _package(manifest: str) -> str:
     return ""
 
 
-def _body(lowered: Any, index: int) -> ir.Body:  # noqa: ANN401
+def _body(lowered: Any, index: int) -> ir.Body:
     try:
         body: ir.Body = lowered.body(index)
     except (Unreadable, RecursionError):

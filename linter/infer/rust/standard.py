@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from gradguard.infer.run import Ended
-from gradguard.infer.rust import branches, library, lifetimes, operations, places, slots, streams
+from gradguard.infer.rust import (
+    branches,
+    gradients,
+    library,
+    lifetimes,
+    operations,
+    places,
+    sequences,
+    streams,
+)
 from gradguard.infer.rust.session import RustFrame
+from gradguard.infer.rust.spellings import CALLING, DROPPING, EMPTY, LENT, OPENING, OWNERS, SAME
 from gradguard.infer.rust.types import NO_TYPE
 from gradguard.infer.rust.values import ABSENT, Counted, Presence, Slot, Stream, Table, Variant
 from gradguard.infer.sites import Site
@@ -17,105 +26,13 @@ from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.values import Closure, Guard, Instance, List, Literal, Tensor, Tuple, Unknown
 from gradguard.ir import nodes as ir
 
-OPENING = frozenset(
-    [
-        "unwrap",
-        "expect",
-        "unwrap_unchecked",
-        "ok_or",
-        "ok_or_else",
-        "context",
-        "with_context",
-        "wrap_err",
-        "into_inner",
-        "join",
-        "recv",
-    ]
-)
-LENT = frozenset(
-    [
-        "as_ref",
-        "as_mut",
-        "as_deref",
-        "as_deref_mut",
-        "by_ref",
-        "borrow",
-        "borrow_mut",
-        "lock",
-        "read",
-        "write",
-        "deref",
-        "as_slice",
-        "iter",
-        "get",
-        "clone",
-    ]
-)
-SAME = frozenset(
-    [
-        "ok",
-        "map_err",
-        "cloned",
-        "copied",
-        "to_owned",
-        "into",
-        "try_into",
-        "to_vec",
-        "err",
-        "await",
-        "or_else",
-        "inspect_err",
-        "transpose",
-        "unwrap_or_default",
-    ]
-)
-CALLING = frozenset(
-    ("map", "and_then", "map_or", "map_or_else", "inspect", "is_some_and", "is_ok_and", "filter")
-)
-WRAPPERS = (
-    OPENING
-    | (LENT - {"read", "write", "get"})
-    | SAME
-    | CALLING
-    | {"unwrap_or", "unwrap_or_else", "is_ok", "is_err"}
-)
-_OWNERS = frozenset(
-    [
-        "Box::new",
-        "Rc::new",
-        "Arc::new",
-        "RefCell::new",
-        "Cell::new",
-        "Mutex::new",
-        "RwLock::new",
-        "Pin::new",
-        "Some",
-        "Ok",
-        "Box::pin",
-        "identity",
-        "Some",
-        "once",
-    ]
-)
-_DROPPING = frozenset(("drop", "mem::drop"))
-_EMPTY = frozenset(
-    [
-        "Vec::new",
-        "VecDeque::new",
-        "HashMap::new",
-        "BTreeMap::new",
-        "HashSet::new",
-        "BTreeSet::new",
-        "Vec::with_capacity",
-        "HashMap::with_capacity",
-    ]
-)
+_ASKING = frozenset(("first", "last", "get", "get_mut", "pop"))
 
 
 def function(frame: RustFrame, state: State, path: str, args: list[Any], site: Site) -> Any:
     """A function of the standard library; None where it is none that matters."""
     short = "::".join(path.split("::")[-2:])
-    if path in _DROPPING or short in _DROPPING:
+    if path in DROPPING or short in DROPPING:
         for value in args:
             lifetimes.drop_now(frame, state, value)
         return Literal(None)
@@ -144,9 +61,9 @@ def function(frame: RustFrame, state: State, path: str, args: list[Any], site: S
             return Stream(tuple(args), True)
         case "process::exit" | "process::abort":
             raise Ended
-        case _ if short in _EMPTY:
+        case _ if short in EMPTY:
             return places.new_list(frame, state, [])
-        case _ if (short in _OWNERS or path in _OWNERS) and len(args) == 1:
+        case _ if (short in OWNERS or path in OWNERS) and len(args) == 1:
             return args[0]
         case _:
             return None
@@ -166,7 +83,7 @@ def method(
     """A method of the standard library; None where it is none that matters."""
     match receiver:
         case Slot():
-            return _slot(frame, state, receiver, name, args, expr, site)
+            return gradients.method(frame, state, receiver, name, args, expr, site)
         case Table():
             return _result(frame, state, receiver, name, args, expr, site)
         case Presence() | Counted():
@@ -176,7 +93,7 @@ def method(
         case Stream():
             return streams.method(frame, state, receiver, name, args, site)
         case List() | Tuple():
-            found = _collection(frame, state, receiver, name, args, site)
+            found = sequences.method(frame, state, receiver, name, args, site)
             return found if found is not None else _result(frame, state, receiver, name, args, expr, site)
         case _:
             return _other(frame, state, receiver, name, args, expr, site)
@@ -190,13 +107,13 @@ def _other(
         return _then(frame, state, receiver, name, args, site)
     if name in ("spawn", "install") and len(args) == 1 and isinstance(args[0], Closure):
         return library.apart(frame, state, args[0], site)
-    if isinstance(receiver, Unknown) and (kind.name == "[]" or not kind.name or kind.name == "Iterator"):
-        if name in streams.STARTING or (kind.name == "[]" and name in streams.LAZY | streams.SAME):
+    if isinstance(receiver, Unknown):
+        starts = kind.name in ("[]", "", "Iterator") and name in streams.STARTING
+        if starts or (kind.name == "[]" and name in streams.LAZY | streams.SAME):
             items, exact = places.items_of(frame, state, receiver)
             return Stream(items, exact)
-    if isinstance(receiver, Unknown) and kind.name == "[]":
-        if name in ("first", "last", "get", "get_mut", "pop") or name in streams.COUNTING:
-            return _collection(frame, state, receiver, name, args, site)
+        if kind.name == "[]" and name in _ASKING | streams.COUNTING:
+            return sequences.method(frame, state, receiver, name, args, site)
     if isinstance(receiver, Variant) and name in ("iter", "into_iter", "iter_mut"):
         return Stream(receiver.items, True)
     return _result(frame, state, receiver, name, args, expr, site)
@@ -338,165 +255,3 @@ def _then(frame: RustFrame, state: State, receiver: Any, name: str, args: list[A
         assume(inner, as_test(inner, receiver), wanted)
         ways.append((inner, there if wanted else lambda _: ABSENT))
     return branches.either_way(frame, state, ways)
-
-
-def _collection(frame: RustFrame, state: State, receiver: Any, name: str, args: list[Any], site: Site) -> Any:
-    items, exact = places.items_of(frame, state, receiver)
-    match name:
-        case "push" | "push_back" | "insert" | "push_front" if args and isinstance(receiver, List):
-            operations.stored(frame, args[-1])
-            _pushed(frame, state, receiver, args[-1], items, exact)
-            return Literal(None)
-        case "extend" | "append" if args and isinstance(receiver, List):
-            more, _ = streams.forced(frame, state, args[0])
-            operations.look_at(frame, more)
-            state.write(receiver.id, "rest", places.merged(frame, [*items, *more]))
-            state.write(receiver.id, "items", Tuple(()))
-            return Literal(None)
-        case "clear" | "truncate" if isinstance(receiver, List):
-            guards = lifetimes.held_by(frame.session, state, receiver)
-            lifetimes.own(frame.session, guards, made=False)
-            state.allocate(receiver.id, {"items": Tuple(())})
-            return Literal(None)
-        case "first" | "last" | "get" | "get_mut" | "first_mut" | "last_mut":
-            if exact and not items:
-                return ABSENT
-            index = Literal(len(items) - 1) if "last" in name else (args[0] if args else Literal(0))
-            found = places.get_item(frame, state, receiver, index)
-            return Variant("Some", (found,)) if exact and not args else found
-        case "pop" | "pop_front" | "pop_back" | "remove" | "swap_remove" if isinstance(receiver, List):
-            found = places.merged(frame, list(items))
-            if lifetimes.held_by(frame.session, state, receiver):
-                lifetimes.lose(frame.session, state, lifetimes.held_by(frame.session, state, receiver))
-            state.write(receiver.id, "items", Tuple(()))
-            state.write(receiver.id, "rest", found)
-            return found
-        case _ if name in streams.STARTING:
-            return Stream(items, exact)
-        case "len" | "is_empty" | "contains" | "sort" | "reserve" | "sort_by" | "contains_key":
-            return frame.run.unknown(name)
-        case _ if name in streams.LAZY | streams.SAME | streams.CONSUMING | streams.COUNTING and isinstance(
-            receiver, List | Unknown
-        ):
-            return None
-        case _:
-            return None
-
-
-def _pushed(
-    frame: RustFrame, state: State, receiver: List, value: Any, items: tuple[Any, ...], exact: bool
-) -> None:
-    if exact and len(items) < 6:
-        state.write(receiver.id, "items", Tuple((*items, value)))
-        return
-    held = lifetimes.held_by(frame.session, state, Tuple((*items, value)))
-    state.write(receiver.id, "rest", places.merged(frame, [*items, value]))
-    state.write(receiver.id, "items", Tuple(()))
-    lifetimes.lose(frame.session, state, held - lifetimes.held_by(frame.session, state, receiver))
-
-
-def _slot(
-    frame: RustFrame, state: State, slot: Slot, name: str, args: list[Any], expr: ir.Call, site: Site
-) -> Any:
-    """A method of a gradient that was read."""
-    if len(slot.layers) > 1:
-        return _outer(frame, state, slot, name, args, expr, site)
-    written = [arg.value for arg in expr.args]
-    match name:
-        case (
-            "unwrap"
-            | "expect"
-            | "ok_or"
-            | "ok_or_else"
-            | "context"
-            | "with_context"
-            | "unwrap_unchecked"
-            | "wrap_err"
-        ):
-            slots.opened(frame, slot, loud=True)
-            return frame.run.unknown("gradient")
-        case "is_some" | "is_none":
-            slots.opened(frame, slot, loud=False)
-            return Presence(slot, name == "is_some")
-        case "is_some_and" | "is_none_or":
-            slots.opened(frame, slot, loud=False)
-            return Presence(slot, name == "is_some_and")
-        case "unwrap_or_default":
-            slots.skipped(frame, slot, site)
-            return frame.run.unknown("gradient")
-        case "unwrap_or" | "map_or" | "unwrap_or_else" | "map_or_else" | "or" | "or_else" if written:
-            return _stood_in(frame, state, slot, name, args, written, site)
-        case "map" | "and_then" | "inspect" | "filter" if args:
-            return _slot_mapped(frame, state, slot, name, args, site)
-        case "iter" | "into_iter" | "iter_mut":
-            return Stream((frame.run.unknown("gradient"),), False, (), ((slot, site),))
-        case "flatten":
-            return slot
-        case _ if name in LENT or name in SAME or name == "take":
-            return slot
-        case _:
-            slots.opened(frame, slot, loud=False)
-            return frame.run.unknown(name)
-
-
-def _outer(
-    frame: RustFrame, state: State, slot: Slot, name: str, args: list[Any], expr: ir.Call, site: Site
-) -> Any:
-    """The same where the result around the option is still closed."""
-    opened = slots.popped(slot)
-    assert opened is not None
-    if name == "ok":
-        return replace(slot, layers=("option", *slot.layers[1:]))
-    if name in OPENING or name in ("flatten", "unwrap_or", "unwrap_or_default", "unwrap_or_else"):
-        return opened
-    if name in ("is_ok", "is_err", "is_some", "is_none"):
-        return frame.run.unknown(name)
-    if name in ("and_then", "map") and args and isinstance(args[-1], Closure):
-        from gradguard.infer.rust.calls import call_value
-
-        found = call_value(frame, state, args[-1], [opened], site)
-        return found if isinstance(found, Slot) or name == "and_then" else frame.run.unknown()
-    if name in ("map_or", "map_or_else") and args and isinstance(args[-1], Closure):
-        from gradguard.infer.rust.calls import call_value
-
-        return call_value(frame, state, args[-1], [opened], site)
-    if name in LENT or name in SAME:
-        return slot
-    slots.opened(frame, slot, loud=False)
-    return frame.run.unknown(name)
-
-
-def _stood_in(
-    frame: RustFrame, state: State, slot: Slot, name: str, args: list[Any], written: list[ir.Expr], site: Site
-) -> Any:
-    """Something stands in for a gradient that is missing."""
-    from gradguard.infer.rust.calls import call_value
-
-    is_flag = isinstance(args[0], Literal) and isinstance(args[0].value, bool)
-    if name.startswith("or"):
-        slots.opened(frame, slot, loud=False)
-        return frame.run.unknown("gradient")
-    if is_flag:
-        slots.opened(frame, slot, loud=False)
-        return Presence(slot, not args[0].value)
-    if slots.default_is_silent(written[0]):
-        slots.skipped(frame, slot, site)
-    else:
-        slots.opened(frame, slot, loud=True)
-    if name in ("map_or", "map_or_else") and isinstance(args[-1], Closure):
-        aside = state.fork()
-        with suppress(Ended):
-            call_value(frame, aside, args[-1], [frame.run.unknown("gradient")], site)
-    return frame.run.unknown("gradient")
-
-
-def _slot_mapped(frame: RustFrame, state: State, slot: Slot, name: str, args: list[Any], site: Site) -> Any:
-    from gradguard.infer.rust.calls import call_value
-
-    def there(inner: State) -> Any:
-        return call_value(frame, inner, args[-1], [frame.run.unknown("gradient")], site)
-
-    ways: list[branches.Way] = [(state.fork(), there), (state.fork(), lambda _: Literal(None))]
-    branches.either_way(frame, state, ways)
-    acts = isinstance(args[-1], Closure)
-    return replace(slot, mapped=slot.mapped or (acts and name != "filter"))

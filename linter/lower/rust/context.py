@@ -16,8 +16,8 @@ Node = Any
 
 @dataclass(slots=True)
 class Context:
-    """`first` is the first handle of the piece; `shift` is what to add to an offset of the tree at hand, which
-    is not the file's own inside a macro."""
+    """`first` is the first handle of the piece; `shift` is what to add to an offset of the tree at hand,
+    which is not the file's own inside a macro."""
 
     first: int
     anchors: list[Anchor] = field(default_factory=list)
@@ -32,7 +32,8 @@ class Context:
         return self.first + len(self.anchors) - 1
 
     def within(self, shift: int) -> Context:
-        """The same for a tree parsed from a part of the file that starts `shift` bytes behind its own offsets."""
+        """The same for a tree parsed from a part of the file that starts `shift` bytes behind its own
+        offsets."""
         return Context(self.first, self.anchors, shift, self.depth)
 
 

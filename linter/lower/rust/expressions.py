@@ -131,7 +131,7 @@ def _array(context: Context, node: Node) -> ir.Expr:
 
 
 def _index(context: Context, node: Node) -> ir.Expr:
-    base, index = (named(node) + [None, None])[:2]
+    base, index = [*named(node), None, None][:2]
     return ir.Item(expression(context, base), expression(context, index), context.at(node))
 
 

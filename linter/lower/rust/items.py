@@ -77,7 +77,11 @@ def _fields(context: Context, node: Node) -> ir.Body:
 
 def _variants(context: Context, node: Node) -> ir.Body:
     body = node.child_by_field_name("body")
-    names = [child.child_by_field_name("name") for child in named(body) if child.type == "enum_variant"] if body else []
+    names = (
+        [child.child_by_field_name("name") for child in named(body) if child.type == "enum_variant"]
+        if body
+        else []
+    )
     return tuple(ir.Evaluate(ir.Name(text(name), context.at(name)), ir.NOWHERE) for name in names if name)
 
 
@@ -137,7 +141,9 @@ def _written(node: Node | None) -> Iterator[Node]:
     if node is None:
         return
     for child in node.children:
-        if child.type == "_" or (child.is_named and child.type not in ("line_comment", "block_comment", "attribute_item")):
+        if child.type == "_" or (
+            child.is_named and child.type not in ("line_comment", "block_comment", "attribute_item")
+        ):
             yield child
 
 
@@ -156,8 +162,8 @@ def _uses(node: Node | None, head: tuple[str, ...], at: int) -> Iterator[ir.Impo
             path = (*head, *_segments(node.child_by_field_name("path")))
             yield _use(path, text(node.child_by_field_name("alias")), at)
         case "use_wildcard":
-            inner = [child for child in named(node)]
-            path = (*head, *(_segments(inner[0]) if inner else ()))
+            inside = named(node)
+            path = (*head, *(_segments(inside[0]) if inside else ()))
             yield ir.Import("::".join(path), "*", "*", 0, at)
         case "self":
             yield _use(head, head[-1] if head else "self", at)

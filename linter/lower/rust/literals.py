@@ -5,7 +5,23 @@ from __future__ import annotations
 from gradguard.ir import nodes as ir
 from gradguard.lower.rust.context import Context, Node, text
 
-_SUFFIXES = tuple("u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64 f16".split())
+_SUFFIXES = (
+    "u8",
+    "i8",
+    "u16",
+    "i16",
+    "u32",
+    "i32",
+    "u64",
+    "i64",
+    "u128",
+    "i128",
+    "usize",
+    "isize",
+    "f32",
+    "f64",
+    "f16",
+)
 
 
 def literal(context: Context, node: Node) -> ir.Expr:

@@ -14,7 +14,8 @@ _CAPTURE = re.compile(r"(?<!\{)\{([a-z_]\w*)(?::[^{}]*)?\}")
 
 
 def macro(context: Context, node: Node) -> ir.Expr:
-    """`name!(...)` as a call of the name `name!`; what its tokens name is read where they cannot be parsed."""
+    """`name!(...)` as a call of the name `name!`; what its tokens name is read where they cannot be
+    parsed."""
     from gradguard.lower.rust.expressions import expression
 
     at = context.at(node)
@@ -36,7 +37,11 @@ def macro(context: Context, node: Node) -> ir.Expr:
         return ir.Call(func, tuple(ir.Arg(ir.Name(word, at)) for word in _words(tokens)), at)
     inner = context.within(start - len(_HEAD))
     args = [ir.Arg(expression(inner, child)) for child in named(found)]
-    seen = {arg.value.value for arg in args if isinstance(arg.value, ir.Const) and isinstance(arg.value.value, str)}
+    seen = {
+        arg.value.value
+        for arg in args
+        if isinstance(arg.value, ir.Const) and isinstance(arg.value.value, str)
+    }
     captured = dict.fromkeys(word for one in seen for word in _CAPTURE.findall(one))
     args.extend(ir.Arg(ir.Name(word, at), "captured") for word in captured)
     return ir.Call(func, tuple(args), at)

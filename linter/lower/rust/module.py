@@ -92,7 +92,7 @@ class RustModule:
         before = self._data[self._starts[row - 1] : offset]
         return row, len(before.decode("utf-8", "replace")) + 1
 
-    def _chunk(self, index: int, node: Any) -> Chunk:  # noqa: ANN401
+    def _chunk(self, index: int, node: Any) -> Chunk:
         kind = _KINDS.get(node.type, "other")
         name = text(node.child_by_field_name("name"))
         return Chunk(index, node.start_point[0] + 1, node.end_point[0] + 1, kind, (name,) if name else ())
@@ -119,7 +119,6 @@ def _path_roots(nodes: list[Any]) -> set[str]:
                 continue
         pending.extend(node.named_children)
     return found
-
 
 
 def _head(statement: ir.Stmt) -> str:

@@ -9,19 +9,19 @@ from gradguard.lower.unreadable import Unreadable
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Any:  # noqa: ANN401
+def _parser() -> Any:
     import tree_sitter
     import tree_sitter_rust
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_rust.language()))
 
 
-def parse(data: bytes) -> Any:  # noqa: ANN401
+def parse(data: bytes) -> Any:
     """The root node of a text; pieces that cannot be parsed stand in it as errors."""
     return _parser().parse(data).root_node
 
 
-def first_error(root: Any, data: bytes) -> Unreadable | None:  # noqa: ANN401
+def first_error(root: Any, data: bytes) -> Unreadable | None:
     """The first place that cannot be parsed, as an error that tells row and column; None where all can."""
     if not root.has_error:
         return None

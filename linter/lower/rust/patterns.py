@@ -1,8 +1,8 @@
 """Patterns as expressions.
 
 A binding is a `Name`, a wildcard `Name("_")`, a tuple or slice a `Sequence`, `..` a `Star`; `Some(p)` and
-`Holder { n: p }` are calls (the latter with named arguments), `a | b` an `Op`, `x @ p` a `Walrus`, `ref x` the
-unary `Op("&")`. Literals are `Const`, paths are names that start with a capital or hold "::".
+`Holder { n: p }` are calls (the latter with named arguments), `a | b` an `Op`, `x @ p` a `Walrus`, `ref
+x` the unary `Op("&")`. Literals are `Const`, paths are names that start with a capital or hold "::".
 """
 
 from __future__ import annotations

@@ -10,14 +10,39 @@ from gradguard.lower.rust.expressions import block, expression
 from gradguard.lower.rust.patterns import pattern
 
 _ITEMS = frozenset(
-    "function_item struct_item enum_item impl_item trait_item mod_item use_declaration const_item static_item "
-    "type_item macro_definition extern_crate_declaration foreign_mod_item union_item function_signature_item".split()
+    [
+        "function_item",
+        "struct_item",
+        "enum_item",
+        "impl_item",
+        "trait_item",
+        "mod_item",
+        "use_declaration",
+        "const_item",
+        "static_item",
+        "type_item",
+        "macro_definition",
+        "extern_crate_declaration",
+        "foreign_mod_item",
+        "union_item",
+        "function_signature_item",
+    ]
 )
 # Read as statements wherever they stand: what a block's last one gives is `()`, or never read.
 _LOOPS = frozenset(
-    "while_expression for_expression assignment_expression compound_assignment_expr return_expression "
-    "break_expression continue_expression loop_expression".split()
+    [
+        "while_expression",
+        "for_expression",
+        "assignment_expression",
+        "compound_assignment_expr",
+        "return_expression",
+        "break_expression",
+        "continue_expression",
+        "loop_expression",
+    ]
 )
+
+_STATEMENTS = frozenset(("expression_statement", "let_declaration", "empty_statement"))
 
 
 def statements(context: Context, node: Node) -> tuple[ir.Body, ir.Expr | None]:
@@ -27,10 +52,9 @@ def statements(context: Context, node: Node) -> tuple[ir.Body, ir.Expr | None]:
     children = [child for child in named(node) if child.type != "label"]
     for index, child in enumerate(children):
         is_last = index == len(children) - 1
-        if is_last and child.type not in ("expression_statement", "let_declaration", "empty_statement"):
-            if child.type not in _ITEMS and child.type not in _LOOPS:
-                value = expression(context, child)
-                break
+        if is_last and child.type not in _ITEMS | _LOOPS | _STATEMENTS:
+            value = expression(context, child)
+            break
         if is_last and child.type == "expression_statement" and _is_open(child):
             value = expression(context, named(child)[0])
             break

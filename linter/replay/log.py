@@ -1,0 +1,138 @@
+"""A replay as a short log: at each line the mode, the value, and whether it is tracked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gradguard.infer.sites import Site
+from gradguard.ir import nodes as ir
+from gradguard.ir.walk import walk
+from gradguard.lower.module import Unreadable
+from gradguard.replay.execute import Returned
+from gradguard.replay.messages import first_sentence
+from gradguard.replay.session import Session
+from gradguard.replay.trace import Modes, Seen
+
+if TYPE_CHECKING:
+    from gradguard.infer.program import Program
+    from gradguard.lower.module import Module
+
+REPEATS = 2
+TEXT = 60
+_ASKING = frozenset("backward grad register_hook retain_grad requires_grad_ detach item numpy".split())
+_SWITCHES = frozenset("no_grad inference_mode enable_grad set_grad_enabled".split())
+_READ = frozenset("grad requires_grad data".split())
+
+
+def notable(lowered: Module) -> frozenset[int]:
+    """The places of a file that tell of gradients: guards, what is made, and what asks for a gradient."""
+    found: set[int] = set()
+    for chunk in lowered.chunks:
+        try:
+            body = lowered.body(chunk.index)
+        except (Unreadable, RecursionError):
+            continue
+        for node in walk(body):
+            match node:
+                case ir.Entry(at=at) | ir.Yield(at=at):
+                    found.add(at)
+                case ir.Call(func=ir.Attr(name=name) | ir.Name(id=name), at=at) if name in _ASKING | _SWITCHES:
+                    found.add(at)
+                case ir.Attr(name=name, at=at) if name in _READ:
+                    found.add(at)
+                case ir.Assign(value=ir.Call() | ir.Op() as value):
+                    found.add(value.at)
+    return frozenset(found)
+
+
+def log_lines(session: Session, program: Program) -> list[str]:
+    """The log of a run: one line for each passage through a watched place, repeated ones left out."""
+    rows: list[tuple[str, str, str, str]] = []
+    counts: Counter[tuple[Site, str]] = Counter()
+    for seen in session.trace.seen:
+        told = _told(session, seen)
+        counts[seen.site, seen.kind] += 1
+        if told and counts[seen.site, seen.kind] <= REPEATS and seen.site.module in program.modules:
+            place, text = _line(program.modules[seen.site.module], seen.site)
+            rows.append((place, text, mode_text(seen.before), told))
+    width = max((len(place) for place, _, _, _ in rows), default=0)
+    wide = max((len(text) for _, text, _, _ in rows), default=0)
+    return [f"{place:>{width}}  {text:<{wide}}  {mode:<9}  {told}" for place, text, mode, told in rows]
+
+
+def _line(lowered: Module, site: Site) -> tuple[str, str]:
+    """Where a place is, and its line."""
+    span = lowered.span(site.at)
+    cell = f"cell {span.cell}:" if span.cell is not None else ""
+    row = span.start.row
+    shift = next((one.first_row - 1 for one in lowered.source.cells if one.number == span.cell), 0)
+    lines = lowered.lines()
+    text = lines[row + shift - 1].strip() if row + shift <= len(lines) else ""
+    return f"{cell}{row}", text if len(text) <= TEXT else f"{text[: TEXT - 3]}..."
+
+
+def mode_text(modes: Modes) -> str:
+    """A grad mode in a word."""
+    return "inference" if modes.inference else "grad on" if modes.grad else "grad off"
+
+
+def _told(session: Session, seen: Seen) -> str:
+    """What a passage showed, "" where nothing is worth telling."""
+    if seen.error is not None:
+        return first_sentence(seen.error)
+    match seen.kind:
+        case "entered":
+            return f"-> {mode_text(seen.after)}"
+        case "suspended":
+            return f"control is given away in {mode_text(seen.after)}"
+        case "enter":
+            return "called"
+        case "leave":
+            return _value(session, seen.value) or "returns"
+    if seen.site in session.sinks or session.is_backward(seen):
+        return _backward(session, seen)
+    if seen.before != seen.after:
+        return f"-> {mode_text(seen.after)}"
+    return _value(session, seen.value.value if isinstance(seen.value, Returned) else seen.value)
+
+
+def _backward(session: Session, seen: Seen) -> str:
+    """What a backward that came back has done."""
+    if not session.is_backward(seen):
+        return _value(session, seen.value)
+    reached = [(name, leaf) for name, leaf in session.leaves.values() if any(leaf is one for one in seen.reached)]
+    count = f"{len(reached)} gradient{'' if len(reached) == 1 else 's'}"
+    parts = [f"Ok with {count}"]
+    parts += [f"{name}.grad = {_numbers(leaf.grad)}" for name, leaf in reached[:REPEATS]]
+    parts += [f"no gradient on {name}" for name in seen.missing[:REPEATS]]
+    return ", ".join(parts)
+
+
+def _value(session: Session, value: Any) -> str:  # noqa: ANN401
+    tensor = session.tensor_of(value)
+    if tensor is None:
+        return "" if not isinstance(value, bool | int | float | str | None) else _short(repr(value))
+    query = session.gradient_query
+    return f"{_numbers(tensor)}, {query} {str(bool(tensor.requires_grad)).lower()}"
+
+
+def _numbers(tensor: Any) -> str:  # noqa: ANN401
+    values = tensor.detach().tolist() if tensor.numel() <= 4 else None
+    return _short(str(values)) if values is not None else f"tensor of shape {list(tensor.shape)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TEXT else f"{text[: TEXT - 3]}..."
+
+
+def remarks(session: Session) -> Iterator[str]:
+    """How the run ended."""
+    trace = session.trace
+    if trace.stopped:
+        yield f"stopped: {trace.stopped}"
+    elif trace.error is not None:
+        yield f"ended by {first_sentence(trace.error)}"
+    else:
+        yield "ended without an error"
