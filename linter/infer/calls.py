@@ -279,7 +279,7 @@ def enter(
     if function.is_generator:
         kind = "manager" if closure.manager else "generator"
         return Lazy(kind, site, (closure, tuple(args), tuple(keywords.items())), depth=frame.depth)
-    if frame.run.shallow and frame.calls and not run.program.leads(closure.module, function.name):
+    if frame.calls and not _is_followed(frame, state, closure, args):
         return _too_deep(frame, state, args, keywords, site, function.name)
     return enter_body(frame, state, closure, args, keywords, site)
 
@@ -303,6 +303,16 @@ def enter_body(
     finally:
         run.stack.pop()
     return close_frame(frame, inner, state, end, entry)
+
+
+def _is_followed(frame: Frame, state: State, closure: Closure, args: list[Any]) -> bool:
+    """Whether a call can matter: it may lead to a sink, or (where something else may) shape what goes there."""
+    program, name = frame.run.program, closure.function.name
+    if frame.run.quiet or name == "<lambda>" or closure.wraps or closure.decorated or program.leads(closure.module, name):
+        return True
+    if frame.run.shallow:
+        return False
+    return program.shapes(closure.module, name) or any(isinstance(state.resolve(a), Tensor) for a in args)
 
 
 def _is_abstract(function: ir.Function) -> bool:

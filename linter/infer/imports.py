@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 
 from gradguard.ir import nodes as ir
 
 ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 CLIMB = 6
-SWITCH = b"set_grad_enabled"
+SWITCH = re.compile(rb"^[\w.]*\bset_grad_enabled\s*\(", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ class Imports:
 
     def may_switch(self, key: str) -> bool:
         """Whether importing the file may switch the grad mode: it, or a neighbour that a package's own file may
-        import, names the switch."""
+        import, switches at its top level."""
         if key not in self.switching:
             self.switching[key] = _holds(key) or (
                 os.path.basename(key) == "__init__.py" and any(map(_holds, _neighbours(os.path.dirname(key))))
@@ -92,6 +93,6 @@ def _neighbours(folder: str) -> list[str]:
 def _holds(path: str) -> bool:
     try:
         with open(path, "rb") as stream:
-            return SWITCH in stream.read()
+            return SWITCH.search(stream.read()) is not None
     except OSError:
         return False

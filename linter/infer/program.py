@@ -55,9 +55,16 @@ class Program:
 
     def leads(self, key: str, name: str) -> bool:
         """Whether a function may come to a place that asks for a gradient."""
+        return self._outlined().leads(key, name)
+
+    def shapes(self, key: str, name: str) -> bool:
+        """Whether a function may decide what can have a gradient."""
+        return self._outlined().shapes(key, name)
+
+    def _outlined(self) -> Reach:
         if self.reach is None:
             self.reach = Reach(self.imports, self._text)
-        return self.reach.leads(key, name)
+        return self.reach
 
     def _text(self, key: str) -> str | None:
         lowered = self.modules.get(key)

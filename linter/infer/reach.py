@@ -6,32 +6,54 @@ Everything here errs on the side of following: strings and comments count, and c
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from gradguard.infer.imports import Imports
 
 SINK = re.compile(
-    r"\bbackward\b|\bautograd\b|\.grad\b|\brequires_grad_?\b\s*(?:=[^=]|\()|register_hook|retain_grad|update_params|minimize"
-    r"|\bVariable\s*\(|\bThread\s*\(|\.submit\s*\(|\bmap\s*\(|\bgradients?\b|\"grad\"|'grad'|\basyncio\b|\.optim\b"
-    r"|(?:return|=|yield)\s*\([^()]*\([^()]*\)\s+for\s|closure\s*\("
+    r"\bbackward\b|\bgrad\s*\(|\.grad\b|\brequires_grad\s*=\s*[^F=\s]|\brequires_grad_\s*\(|register_hook|retain_grad"
+    r"|update_params|\bminimize\b|\bVariable\s*\(|\"grad\"|'grad'|\bclosure\s*\("
 )
+HANDING = re.compile(
+    r"\bThread\s*\(|\.submit\s*\(|(?:return|=)\s*map\s*\(|[Pp]ool\w*\.\w*map\w*\s*\(|[Ee]xecutor\w*\.\w*map\w*\s*\("
+    r"|(?:return|=|yield)\s*\([^\n]*[)\]]\s+for\s"
+)
+"""Work put off or handed to a thread: it matters to the function that does it, not to those that call it."""
+SHAPING = re.compile(
+    r"no_grad|inference_mode|_grad_enabled|enable_grad|detach|\.data\b|\.item\s*\(|argmax|requires_grad|Parameter|\bnn\.|optim"
+    r"|\byield\b|\bF\.|\btorch\.|\bloss"
+)
+"""What decides whether a value can have a gradient."""
 DEFINITION = re.compile(r"^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 CALL = re.compile(r"(\w+)\s*\(")
-IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import|import[ \t]+()([\w.]+))", re.MULTILINE)
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
+)
 IMPLICIT = frozenset({"forward", "__call__", "call", "__init__", "__enter__", "__exit__", "__iter__", "__next__"})
-MOST_FILES = 400
+_EVERYDAY = (
+    "to cuda cpu train eval load save apply size view reshape sum mean max min float half double item numpy detach clone "
+    "print len range zip enumerate isinstance super getattr setattr hasattr type int str list dict tuple set sorted open "
+    "main wrapper inner decorator parameters modules named_parameters state_dict load_state_dict get_logger warning info "
+    "debug error log cat stack zeros ones tensor"
+)
+COMMON = IMPLICIT | frozenset([*dir(dict), *dir(list), *dir(str), *_EVERYDAY.split()])
+"""Names that say nothing of who is called: they count only within a file."""
 
 Reader = Callable[[str], "str | None"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One function of a text: its name, whether it holds a sink itself, and the names it calls."""
+    """One function of a text: its name, whether it holds a sink itself, hands work on, or shapes values, and the
+    names it calls."""
 
     name: str
     sinks: bool
+    hands: bool
+    shapes: bool
     calls: frozenset[str]
 
 
@@ -43,7 +65,7 @@ def outlines(text: str) -> list[Outline]:
         indent = len(match[1])
         end = next((m.start() for m in found[index + 1 :] if len(m[1]) <= indent), len(text))
         body = text[match.end() : end]
-        result.append(Outline(match[2], SINK.search(body) is not None, frozenset(CALL.findall(body))))
+        result.append(_outline(match[2], body))
     result.append(_top_level(text))
     return result
 
@@ -52,7 +74,17 @@ def _top_level(text: str) -> Outline:
     rows = [row for row in text.split("\n") if row[:1] not in ("", " ", "\t", "#")]
     shallow = [row for row in text.split("\n") if row.startswith(("    ", "\t")) and not row.startswith("        ")]
     own = "\n".join(rows) + "\n" + "\n".join(shallow)
-    return Outline("", SINK.search(own) is not None, frozenset(CALL.findall(own)))
+    return _outline("", own)
+
+
+def _outline(name: str, body: str) -> Outline:
+    return Outline(
+        name,
+        SINK.search(body) is not None,
+        HANDING.search(body) is not None,
+        SHAPING.search(body) is not None,
+        frozenset(CALL.findall(body)),
+    )
 
 
 @dataclass(slots=True)
@@ -63,40 +95,63 @@ class Reach:
     read: Reader
     names: dict[str, frozenset[str]] = field(default_factory=dict)
     own: dict[str, list[Outline]] = field(default_factory=dict)
-    open: set[str] = field(default_factory=set)
+    within: dict[str, frozenset[str]] = field(default_factory=dict)
+    shaping: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def reaching(self, key: str) -> frozenset[str]:
-        """The names of functions that lead to a sink, as far as the file `key` can call them."""
+        """The names of functions that lead to a sink, as far as the file `key` calls them: its own, and those of
+        the files it imports."""
         known = self.names.get(key)
-        if known is not None:
-            return known
-        if key in self.open or len(self.names) > MOST_FILES:
-            return frozenset()
-        text = self.read(key)
-        if text is None:
-            return frozenset()
-        self.open.add(key)
-        imported: set[str] = set()
-        for path in self._imported(key, text):
-            imported |= self.reaching(path)
-        self.open.discard(key)
-        functions = self.own[key] = outlines(text)
-        names = closed(functions, imported)
-        self.names[key] = names
-        return names
+        if known is None:
+            imported: set[str] = set()
+            text = self.read(key) or ""
+            for path in set(self._imported(key, text, 0)):
+                imported |= self._within(path) - COMMON
+            known = self.names[key] = closed(self._outlines(key), imported)
+        return known
 
-    def _imported(self, key: str, text: str) -> Iterable[str]:
+    def _outlines(self, key: str) -> list[Outline]:
+        if key not in self.own:
+            self.own[key] = outlines(self.read(key) or "")
+        return self.own[key]
+
+    def _within(self, key: str) -> frozenset[str]:
+        if key not in self.within:
+            self.within[key] = closed(self._outlines(key), set())
+        return self.within[key]
+
+    def _imported(self, key: str, text: str, depth: int, wanted: frozenset[str] | None = None) -> Iterator[str]:
+        """The files that imports name; a package's own file stands for those it takes the names from."""
         for match in IMPORT.finditer(text):
-            module = match[2] if match[2] is not None else match[4]
-            level = len(match[1] or "")
-            path = self.imports.resolve(key, module or "", level)
-            if path is not None:
-                yield path
+            names = frozenset(re.findall(r"\w+", match[3] or ""))
+            if wanted is not None and names and not names & wanted and match[3].strip() != "*":
+                continue
+            module = match[2] if match[4] is None else match[4]
+            path = self.imports.resolve(key, module or "", len(match[1] or ""))
+            if path is None:
+                continue
+            yield path
+            if os.path.basename(path) == "__init__.py":
+                folder = os.path.dirname(path)
+                yield from filter(None, (self.imports.submodule(folder, name) for name in names))
+                if depth < 2:
+                    yield from self._imported(path, self.read(path) or "", depth + 1, names)
 
     def leads(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file leads to a sink ("" for the top level)."""
         names = self.reaching(key)
-        return name in names or bool(names & IMPLICIT) and any(o.sinks for o in self.own.get(key, ()))
+        if name in names:
+            return True
+        return any(
+            one.sinks and one.name in IMPLICIT or one.hands and one.name == name for one in self._outlines(key)
+        )
+
+    def shapes(self, key: str, name: str) -> bool:
+        """Whether the function `name` of a file, or one of the file that it calls, decides what can have a gradient."""
+        if key not in self.shaping:
+            own = self._outlines(key)
+            self.shaping[key] = closed(own, {one.name for one in own if one.shapes})
+        return name in self.shaping[key] or name in IMPLICIT
 
 
 def closed(functions: list[Outline], imported: set[str]) -> frozenset[str]:

@@ -16,6 +16,7 @@ from gradguard.infer.run import STEPS, Ended, Exhausted, Run
 from gradguard.infer.sites import Root, Site
 from gradguard.infer.state import State
 from gradguard.infer.training import note_training
+from gradguard.infer.updates import note_loop
 from gradguard.infer.values import (
     Bound,
     Closure,
@@ -57,6 +58,7 @@ def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root
     mode = _entry_mode(run, state, ended)
     _bind_suspects(top, state, key)
     _run_functions(top, state, key, mode)
+    _note_loops(top, state, key)
     note_training(run)
     return list(zip(run.events, run.roots, strict=True))
 
@@ -133,6 +135,43 @@ def _run_functions(top: Frame, state: State, key: str, mode: Mode) -> None:
                     _run_root(top, state, closure, None, mode)
                 case ir.ClassDef():
                     _run_class(top, state, statement, mode)
+
+
+def _note_loops(top: Frame, state: State, key: str) -> None:
+    """Look at update loops that no run came to: what they say of a missing gradient stands in the text."""
+    lowered = top.run.program.modules[key]
+    for chunk in lowered.chunks:
+        if not _is_suspect(top, key, chunk.index):
+            continue
+        try:
+            _note_loops_in(top, state, lowered.body(chunk.index))
+        except (Unreadable, RecursionError, Ended, Exhausted):
+            continue
+
+
+def _note_loops_in(frame: Frame, state: State, body: ir.Body) -> None:
+    frame.run.steps = STEPS
+    for statement in body:
+        match statement:
+            case ir.FunctionDef(function=function):
+                _note_loops_in(_frame_of(frame, function, frame.klass), state, function.body)
+            case ir.ClassDef(body=inner, at=at):
+                klass = next((k for k, _ in frame.run.classes if k.site == frame.site(at)), None)
+                _note_loops_in(replace(frame, klass=klass), state, inner)
+            case ir.For() if frame.site(statement.at) not in frame.run.covered:
+                note_loop(frame, state, statement)
+                _note_loops_in(frame, state, statement.body)
+            case ir.For(body=inner) | ir.While(body=inner) | ir.With(body=inner):
+                _note_loops_in(frame, state, inner)
+            case ir.If(then=then, other=other):
+                _note_loops_in(frame, state, (*then, *other))
+            case ir.Try(body=inner, handlers=handlers, orelse=orelse, final=final):
+                _note_loops_in(frame, state, (*inner, *(s for h in handlers for s in h.body), *orelse, *final))
+
+
+def _frame_of(frame: Frame, function: ir.Function, klass: Any) -> Frame:
+    closure = Closure(function, frame.module, frame.scopes, owner=klass)
+    return Frame(frame.run, frame.module, frame.scopes, function.name, ON, closure, klass=klass)
 
 
 def _closure_of(value: Any, function: ir.Function, key: str, top: Frame) -> Closure:

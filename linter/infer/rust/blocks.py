@@ -12,7 +12,6 @@ from gradguard.infer.rust import lifetimes, operations, places, slots
 from gradguard.infer.rust.expressions import evaluate, look
 from gradguard.infer.rust.patterns import match
 from gradguard.infer.rust.session import RustFrame
-from gradguard.infer.rust.spaces import define
 from gradguard.infer.rust.streams import forced
 from gradguard.infer.rust.values import ABSENT, Slot, Variant
 from gradguard.infer.scopes import named, rebinding
@@ -244,7 +243,7 @@ def _define(frame: RustFrame, state: State, statement: Any) -> Done:
         closure = Closure(statement.function, frame.module, (), owner=(frame.space, frame.owner))
         state.write(frame.scopes[-1], statement.function.name, closure)
     elif isinstance(statement, ir.Import | ir.ClassDef):
-        define(frame.space, statement)
+        frame.session.spaces.define(frame.space, statement)
     return Literal(None), None
 
 

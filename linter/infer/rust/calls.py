@@ -220,7 +220,19 @@ def call_value(frame: RustFrame, state: State, callee: Any, args: list[Any], sit
     if len(frame.run.stack) >= CALL_DEPTH or depth > RECURSION:
         operations.escaped(frame, state, args)
         return places.unknown_of(frame, _returned_type(function), function.name)
+    if callee.kind != "closure" and not _is_worth_following(frame, state, function, args):
+        operations.escaped(frame, state, args)
+        return places.unknown_of(frame, _returned_type(function), function.name)
     return enter(frame, state, callee, args, site)
+
+
+def _is_worth_following(frame: RustFrame, state: State, function: ir.Function, args: list[Any]) -> bool:
+    """Whether a function has to do with tensors, or is given a guard or a closure."""
+    if any(isinstance(value, Closure) for value in args):
+        return True
+    if any(lifetimes.held_by(frame.session, state, value) for value in args):
+        return True
+    return frame.session.relevance.matters(function)
 
 
 def _returned_type(function: ir.Function) -> Any:

@@ -18,6 +18,8 @@ _ON = Literal(True)
 _OFF = Literal(False)
 _MAYBE = Unknown(-2, "maybe alive")
 _DEPTH = 6
+_JOIN = 10
+"""What joining two states costs, in steps."""
 
 
 def start(frame: RustFrame, state: State, guard_site: GuardSite) -> Guard:
@@ -128,6 +130,7 @@ def join_states(session: Session, a: State | None, b: State | None) -> State | N
     """One state that covers both. A guard that neither still reaches may be alive for good."""
     if a is None or b is None:
         return a or b
+    session.run.steps -= _JOIN
     fields = {**a.fields(ALIVE), **b.fields(ALIVE)}
     for origin in fields:
         for state in (a, b):

@@ -10,8 +10,9 @@ from gradguard.facts.tables import Facts
 from gradguard.infer.events import BackwardAsked, Event, GradientsUnchecked, ParameterRebound
 from gradguard.infer.modes import ON
 from gradguard.infer.program import Program
-from gradguard.infer.run import STEPS, Ended, Exhausted, Run
+from gradguard.infer.run import Ended, Exhausted, Run
 from gradguard.infer.rust import calls, lifetimes, places
+from gradguard.infer.rust.relevance import relevance_of
 from gradguard.infer.rust.session import ALIVE, RustFrame, Session, Watch
 from gradguard.infer.rust.spaces import Space, Spaces, TypeInfo
 from gradguard.infer.rust.types import NO_TYPE, parse_type
@@ -22,6 +23,9 @@ from gradguard.infer.values import Closure
 from gradguard.ir import nodes as ir
 
 Told = list[tuple[Event, Root]]
+
+ROOT_STEPS = 40_000
+FILE_STEPS = 400_000
 
 
 def run_file(program: Program, facts: Facts, key: str) -> Told:
@@ -34,10 +38,15 @@ def run_file(program: Program, facts: Facts, key: str) -> Told:
     if space is None or not used:
         return []
     run = Run(program, facts)
-    session = Session(run, spaces)
+    session = Session(run, spaces, relevance_of(spaces, used))
+    left = FILE_STEPS
     session.crates = _Inherited(program, crates, used)
     for function, inner, owner in sorted(_functions(space), key=lambda one: one[0].name != "main"):
+        if left <= 0 or not session.relevance.asks(function):
+            continue
+        run.steps = given = min(left, ROOT_STEPS)
         _run_root(session, key, function, inner, owner)
+        left -= given - max(run.steps, 0)
     return _told(session)
 
 
@@ -82,7 +91,6 @@ def _run_root(
 ) -> None:
     """Run one function on its own, with unknown arguments of the types it asks for."""
     run = session.run
-    run.steps = STEPS
     run.stack.clear()
     session.live.clear()
     session.statements.clear()

@@ -9,6 +9,7 @@ from gradguard.infer.events import Event
 from gradguard.infer.frames import Frame
 from gradguard.infer.modes import GuardSite
 from gradguard.infer.run import Run
+from gradguard.infer.rust.relevance import Relevance
 from gradguard.infer.rust.spaces import Space, Spaces, TypeInfo
 from gradguard.infer.sites import Root, Site
 from gradguard.infer.values import Guard
@@ -49,6 +50,7 @@ class Session:
 
     run: Run
     spaces: Spaces
+    relevance: Relevance
     crates: dict[str, tuple[Crate, ...]] = field(default_factory=dict)
     guards: dict[int, Guard] = field(default_factory=dict)
     born: dict[int, int] = field(default_factory=dict)

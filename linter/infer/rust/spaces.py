@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gradguard.infer.rust.types import Type, parse_type
@@ -72,6 +71,8 @@ class Spaces:
 
     program: Program
     known: dict[str, Space | None] = field(default_factory=dict)
+    told: dict[tuple[int, str, str], Found | None] = field(default_factory=dict)
+    libraries: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def of_file(self, key: str) -> Space | None:
         """The module of a file; None where there is none."""
@@ -127,7 +128,20 @@ class Spaces:
             case _:
                 return None
 
+    def define(self, space: Space, statement: ir.Stmt) -> None:
+        """Note what an item inside a function defines."""
+        define(space, statement)
+        self.told.clear()
+
     def _local(self, space: Space, head: str, rest: str, hops: int) -> Found | None:
+        # While a name is looked up, meeting it again (imports that go round in a circle) gives nothing.
+        key = (id(space), head, rest)
+        if key not in self.told:
+            self.told[key] = None
+            self.told[key] = self._look_up(space, head, rest, hops)
+        return self.told[key]
+
+    def _look_up(self, space: Space, head: str, rest: str, hops: int) -> Found | None:
         if head in space.functions and not rest:
             return Found("function", function=space.functions[head], space=space)
         if head in space.types and space.types[head].kind:
@@ -214,22 +228,25 @@ class Spaces:
 
     def _own_library(self, space: Space, name: str) -> Space | None:
         """The library of the package that the file belongs to, by the package's name."""
-        if not os.path.isabs(space.key):
-            return None
         folder = os.path.dirname(space.key)
-        for _ in range(_CLIMB):
-            manifest = os.path.join(folder, "Cargo.toml")
-            if os.path.isfile(manifest):
-                if _package(manifest) != name:
-                    return None
-                return self.of_file(os.path.join(folder, "src", "lib.rs"))
-            if os.path.dirname(folder) == folder:
-                return None
-            folder = os.path.dirname(folder)
-        return None
+        if folder not in self.libraries:
+            self.libraries[folder] = _library_of(folder) if os.path.isabs(folder) else ("", "")
+        package, path = self.libraries[folder]
+        return self.of_file(path) if package == name and path else None
 
 
-@lru_cache(maxsize=256)
+def _library_of(folder: str) -> tuple[str, str]:
+    """The package that a folder belongs to, and its library's file."""
+    for _ in range(_CLIMB):
+        manifest = os.path.join(folder, "Cargo.toml")
+        if os.path.isfile(manifest):
+            return _package(manifest), os.path.join(folder, "src", "lib.rs")
+        if os.path.dirname(folder) == folder:
+            break
+        folder = os.path.dirname(folder)
+    return "", ""
+
+
 def _package(manifest: str) -> str:
     try:
         with open(manifest, encoding="utf-8") as stream:
