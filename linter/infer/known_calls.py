@@ -10,6 +10,7 @@ from gradguard.infer.builtin_calls import call_builtin
 from gradguard.infer.describe import describe
 from gradguard.infer.events import ActivationCut, GuardMiscalled
 from gradguard.infer.frames import Frame
+from gradguard.infer.joins import merge
 from gradguard.infer.methods import handed
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
@@ -17,6 +18,7 @@ from gradguard.infer.tensor_methods import tensor_function, tensor_method
 from gradguard.infer.tensors import Operation, cut, operate, walk
 from gradguard.infer.values import (
     NONE,
+    Alternatives,
     Closure,
     Guard,
     Instance,
@@ -359,7 +361,7 @@ def _wrapper(
     expr: ir.Call | None,
 ) -> Any:
     """`Variable(value)`: a detached alias (torch 2.13)."""
-    value = state.resolve(args[0]) if args else NONE
+    value = settled(state, args[0]) if args else NONE
     wanted = _wants_grad(state, {**({"requires_grad": args[1]} if len(args) > 1 else {}), **keywords})
     subject = describe(expr.args[0].value) if expr is not None and expr.args else ""
     if isinstance(value, Unknown):
@@ -377,6 +379,14 @@ def _wrapper(
         return cut(frame, state, site, value, "Variable")
     copied = cut(frame, state, site, value, "Variable")
     return _force(frame, state, copied, wanted, site, "Variable(..., requires_grad=True)")
+
+
+def settled(state: State, value: Any) -> Any:
+    """The value without alternatives."""
+    value = state.resolve(value)
+    if isinstance(value, Alternatives):
+        return merge(state.resolve(value.then), state.resolve(value.other))
+    return value
 
 
 def _thread(frame: Frame, state: State, args: list[Any], keywords: dict[str, Any], site: Site) -> None:
