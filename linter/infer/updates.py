@@ -425,8 +425,9 @@ def _in_optimizer(frame: Frame) -> bool:
         return True
     if frame.closure is not None and _has_outside_base(frame.klass):
         for node in walk(frame.closure.function.body):
-            if isinstance(node, ir.Attr) and node.name == "param_groups":
-                return True
+            match node:
+                case ir.Attr(base=ir.Name(id="self"), name="param_groups"):
+                    return True
     for base in classes.lineage(frame.klass):
         hint = base.path if isinstance(base, Known) else getattr(base, "hint", "")
         if str(hint).rsplit(".", 1)[-1].endswith(("Optimizer", "Optim", "SGD", "Adam", "AdamW")):

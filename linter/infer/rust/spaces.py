@@ -73,6 +73,7 @@ class Spaces:
     known: dict[str, Space | None] = field(default_factory=dict)
     told: dict[tuple[int, str, str], Found | None] = field(default_factory=dict)
     libraries: dict[str, tuple[str, str]] = field(default_factory=dict)
+    defined: set[int] = field(default_factory=set)
 
     def of_file(self, key: str) -> Space | None:
         """The module of a file; None where there is none."""
@@ -130,8 +131,10 @@ class Spaces:
 
     def define(self, space: Space, statement: ir.Stmt) -> None:
         """Note what an item inside a function defines."""
-        define(space, statement)
-        self.told.clear()
+        if id(statement) not in self.defined:
+            self.defined.add(id(statement))
+            define(space, statement)
+            self.told.clear()
 
     def _local(self, space: Space, head: str, rest: str, hops: int) -> Found | None:
         # While a name is looked up, meeting it again (imports that go round in a circle) gives nothing.

@@ -1,0 +1,1 @@
+"""Planting faults that are faults by construction into files that work."""
