@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradguard.facts.tables import Facts, load
 from gradguard.findings import Failure, GuardRecord, Position, Span
-from gradguard.inventory.covers import covered
+from gradguard.inventory.covers import Covered, covered
 from gradguard.inventory.found import Found
 from gradguard.inventory.reading import Reading
 from gradguard.inventory.resolve import SETTING, Resolver
@@ -17,10 +17,14 @@ from gradguard.lower.unreadable import Unreadable
 from gradguard.source import Source
 
 if TYPE_CHECKING:
-    from gradguard.lower.module import Module
+    from gradguard.lower.module import Module as PythonModule
+    from gradguard.lower.rust.module import RustModule
+
+    Module = PythonModule | RustModule
 
 # What opens a source: (module, failure, whatever else); no module and no failure for a source of no interest.
-Opener = Callable[[Source], tuple["Module | None", Failure | None, Any]]
+Opener = Callable[[Source], tuple["PythonModule | RustModule | None", Failure | None, Any]]
+Cover = Callable[[Found], Iterator[Covered]]
 Inventory = tuple[tuple[GuardRecord, ...], tuple[Failure, ...]]
 
 _LONGEST = 120
@@ -48,7 +52,6 @@ def inventory(sources: Sequence[Source], settings: Any, opener: Opener) -> Inven
 
 def guards_in(module: Module, facts: Facts) -> Inventory:
     """The guards of one module in order of position, and the chunks that could not be lowered."""
-    resolver = Resolver(facts)
     body: list[ir.Stmt] = []
     failures: list[Failure] = []
     for chunk in module.chunks:
@@ -56,23 +59,42 @@ def guards_in(module: Module, facts: Facts) -> Inventory:
             body.extend(module.body(chunk.index))
         except Unreadable as error:
             failures.append(Failure(module.source.filename, f"{error.reason} (line {error.row})"))
+    roots = getattr(module, "roots", None)
+    if roots is None:
+        found, cover = _read_python(tuple(body), facts)
+    else:
+        found, cover = _read_rust(roots, tuple(body), facts)
+    return _Telling(module, found, cover).records(), tuple(failures)
+
+
+def _read_python(body: ir.Body, facts: Facts) -> tuple[list[Found], Cover]:
+    resolver = Resolver(facts)
     reading = Reading(resolver)
-    read_module(reading, tuple(body))
-    return _Telling(module, resolver, reading).records(), tuple(failures)
+    read_module(reading, body)
+    guards = frozenset(reading.entered | reading.undoing)
+    return reading.found, lambda found: covered(found, resolver, guards)
+
+
+def _read_rust(roots: frozenset[str], body: ir.Body, facts: Facts) -> tuple[list[Found], Cover]:
+    from gradguard.facts.crates import load_crates
+    from gradguard.inventory.rust import read_rust
+    from gradguard.inventory.rust_covers import covered_in_rust
+
+    reading = read_rust(roots, body, load_crates(facts.rust))
+    return reading.found, lambda found: covered_in_rust(found, reading.crates, reading.made)
 
 
 class _Telling:
     """From what was found to records."""
 
-    def __init__(self, module: Module, resolver: Resolver, reading: Reading) -> None:
+    def __init__(self, module: Module, found: list[Found], cover: Cover) -> None:
         self._module = module
-        self._resolver = resolver
-        self._reading = reading
-        self._guards = frozenset(reading.entered | reading.undoing)
+        self._found = found
+        self._cover = cover
 
     def records(self) -> tuple[GuardRecord, ...]:
-        places = {id(one): self._place(one) for one in self._reading.found}
-        found = sorted(self._reading.found, key=lambda one: (places[id(one)][0], one.made.guard))
+        places = {id(one): self._place(one) for one in self._found}
+        found = sorted(self._found, key=lambda one: (places[id(one)][0], one.made.guard))
         return tuple(
             GuardRecord(
                 self._name(one),
@@ -106,7 +128,7 @@ class _Telling:
         return one.made.guard + self._text(Span(whole.filename, func.end, whole.end, whole.cell))
 
     def _covers(self, one: Found) -> tuple[tuple[str, Span, str], ...]:
-        told = {(kind, at): text for kind, at, text in covered(one, self._resolver, self._guards)}
+        told = {(kind, at): text for kind, at, text in self._cover(one)}
         spans = [(kind, self._module.span(at), text) for (kind, at), text in told.items()]
         spans.sort(key=lambda cover: (cover[1].cell or 0, cover[1].start, cover[0]))
         return tuple((kind, span, text or self._text(span)) for kind, span, text in spans)
