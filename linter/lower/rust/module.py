@@ -28,14 +28,12 @@ class RustModule:
     """One Rust file cut into its items, with the interface of a Python `Module`."""
 
     def __init__(self, source: Source) -> None:
-        """Parses the text; raises `Unreadable` where a part of it is no Rust."""
+        """Parses the text. `error` tells the first place that is no Rust; items without one can be lowered."""
         self.source = source
         self._data = source.text.encode("utf-8", "surrogatepass")
         self._lines = source.text.split("\n")
         root = parse(self._data)
-        error = first_error(root, self._data)
-        if error is not None:
-            raise error
+        self.error = first_error(root, self._data)
         self._starts = [0]
         for index, byte in enumerate(self._data):
             if byte == 10:
@@ -60,7 +58,10 @@ class RustModule:
         return "\n".join(self._lines[chunk.first_row - 1 : chunk.last_row]) + "\n"
 
     def body(self, index: int) -> Body:
-        """The definitions that a chunk makes."""
+        """The definitions that a chunk makes; raises `Unreadable` if a part of it is no Rust."""
+        error = first_error(self._nodes[index], self._data)
+        if error is not None:
+            raise error
         if index not in self._bodies:
             from gradguard.lower.rust.statements import statement
 
