@@ -10,7 +10,7 @@ from gradguard.rule import Rule
 from gradguard.source import Source
 
 if TYPE_CHECKING:
-    from gradguard.lower.module import Module
+    from gradguard.lower.module import Module, Unreadable
 
 Progress = Callable[[int], None]
 
@@ -42,10 +42,10 @@ def analyse(sources: Sequence[Source], settings: Any, progress: Progress | None 
     for source in sources:
         key = source.path or source.filename
         module, failure, told = open_source(source)
+        if failure is not None:
+            failures.append(failure)
+            findings.append(told)
         if module is None:
-            if failure is not None:
-                failures.append(failure)
-                findings.append(told)
             continue
         opened.modules[key] = module
         program.add(key, module)
@@ -99,18 +99,31 @@ def open_source(source: Source) -> tuple[Module | None, Failure | None, Any]:
     """The module of a source, or why there is none: (module, failure, GRD000 finding)."""
     from gradguard.lower.module import Unreadable, open_module
 
+    if source.language == "rust":
+        return _open_rust(source)
     try:
-        if source.language == "rust":
-            from gradguard.lower.rust.module import RustModule
-
-            return RustModule(source), None, None
         return open_module(source), None, None
     except Unreadable as error:
-        span = source.span((error.row, error.column), (error.row, error.column))
-        finding = Finding(
-            "GRD000", "unreadable", f"the file cannot be parsed: {error.reason}", span, help="mend the syntax"
-        )
-        return None, Failure(source.filename, error.reason), finding
+        return None, *_unreadable(source, error)
+
+
+def _open_rust(source: Source) -> tuple[Any, Failure | None, Any]:
+    """The same for Rust: items that can be parsed are kept, and a file that uses no known crate may be anything."""
+    from gradguard.facts.crates import load_crates
+    from gradguard.lower.rust.module import RustModule
+
+    module = RustModule(source)
+    if module.error is None or not any(crate.packages & module.roots for crate in load_crates()):
+        return module, None, None
+    return module, *_unreadable(source, module.error)
+
+
+def _unreadable(source: Source, error: Unreadable) -> tuple[Failure, Finding]:
+    span = source.span((error.row, error.column), (error.row, error.column))
+    finding = Finding(
+        "GRD000", "unreadable", f"the file cannot be parsed: {error.reason}", span, help="mend the syntax"
+    )
+    return Failure(source.filename, error.reason), finding
 
 
 def inventory(

@@ -33,8 +33,9 @@ _PROFILES = ("torch", "tenferro", "paddle")
 def command(place: str, profile: str | None, replay_on: str, **said: Any) -> None:  # noqa: ANN401
     """Run what the findings of a file are about, and print what happens, line by line.
 
-    With a LINE, only the findings on that line. A file without findings is run from its first line to its last.
+    With a LINE, only the findings on that line. A file without findings is run as a whole.
     """
+    from gradguard.lower.unreadable import Unreadable
     from gradguard.replay.telling import tell
 
     path, line = _parted(place)
@@ -45,7 +46,14 @@ def command(place: str, profile: str | None, replay_on: str, **said: Any) -> Non
         if loaded is not None and isinstance(loaded.loaded, Failure):
             reason = loaded.loaded.reason
         raise CallError(f"`{path}`: {reason}")
-    stories = tell(loaded.loaded, loaded.settings, line, profile, replay_on)
+    if loaded.loaded.language != "python":
+        raise CallError(f"`{path}`: only Python is replayed")
+    try:
+        stories = tell(loaded.loaded, loaded.settings, line, profile, replay_on)
+    except Unreadable as error:
+        raise CallError(f"`{path}:{error.row}` cannot be parsed: {error.reason}") from error
+    except ImportError as error:
+        raise CallError("torch is not installed") from error
     if not stories:
         raise CallError(f"`{path}` has no finding on line {line}")
     print_text("\n".join(_rendered(story) for story in stories))

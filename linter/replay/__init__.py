@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from gradguard.findings import Finding, Replay
+from gradguard.replay.value import Value
 
 if TYPE_CHECKING:
     from gradguard.facts.tables import Facts
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
     from gradguard.judge.judging import Judged
 
 
-def replayed(judged: Iterable[Judged], program: Program, facts: Facts, settings: Any) -> list[Finding]:  # noqa: ANN401
-    """The findings with what their replays saw; those that every replay refutes are left out unless asked for."""
+def replayed(judged: Iterable[Judged], program: Program, facts: Facts, settings: Value) -> list[Finding]:
+    """The findings with what their replays saw; the refuted ones are left out unless asked for."""
     kept: list[Finding] = []
     for one in judged:
         replays = replays_of(one, program, facts, settings) if settings.replay else ()
@@ -25,21 +27,31 @@ def replayed(judged: Iterable[Judged], program: Program, facts: Facts, settings:
     return kept
 
 
-def replays_of(judged: Judged, program: Program, facts: Facts, settings: Any) -> tuple[Replay, ...]:  # noqa: ANN401
-    """What happens at run time under each profile that the finding's file gives reason for."""
-    from gradguard.replay.backend import embedded, real
-    from gradguard.replay.case import case_of
-    from gradguard.replay.replaying import replay_case
-
+def replays_of(judged: Judged, program: Program, facts: Facts, settings: Value) -> tuple[Replay, ...]:
+    """What happens at run time under each profile that the settings or the finding's file ask for."""
     lowered = program.modules.get(judged.draft.site.module)
     if lowered is None or lowered.source.language != "python":
         return ()
+    if settings.replay_on == "torch":
+        if find_spec("torch") is None:
+            return (Replay("torch", "inconclusive", "torch is not installed"),)
+        return (_replay(judged, program, facts, ""),)
+    names = settings.profiles or profiles_of(lowered.source.text)
+    return tuple(_replay(judged, program, facts, name) for name in names)
+
+
+def _replay(judged: Judged, program: Program, facts: Facts, profile: str) -> Replay:
+    """One replay, on torch itself where the profile is ""; it never raises."""
     try:
-        case = case_of(judged, program)
+        from gradguard.replay.backend import embedded, real
+        from gradguard.replay.case import case_of
+        from gradguard.replay.replaying import replay_case
+
+        backend = embedded(profile) if profile else real()
+        return replay_case(case_of(judged, program), program, facts, backend)
     except Exception as error:
-        return (Replay("torch", "inconclusive", f"the replay itself failed ({type(error).__name__})"),)
-    backends = [real()] if settings.replay_on == "torch" else [embedded(name) for name in profiles_of(lowered.source.text)]
-    return tuple(replay_case(case, program, facts, backend) for backend in backends)
+        reason = f"the replay itself failed ({type(error).__name__})"
+        return Replay(profile or "torch", "inconclusive", reason)
 
 
 def profiles_of(text: str) -> tuple[str, ...]:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import ModuleType
-from typing import Any
 
+from gradguard.replay import paddle
+from gradguard.replay.fences import is_out_of_reach, tame
 from gradguard.replay.messages import is_gradient_error
 from gradguard.replay.mixtures import surrogate
 from gradguard.replay.outside import Namespace
 from gradguard.replay.session import Session
-from gradguard.replay.wild import Wild
+from gradguard.replay.value import Value
+from gradguard.replay.wild import Wild, unknown
 
-# Names with underscores that programs use; none of them leads out of the replay.
-_SPECIAL = frozenset(
-    "__init__ __call__ __enter__ __exit__ __name__ __class__ __doc__ __qualname__ __wrapped__ __len__ __iter__ __next__ "
-    "__getitem__ __setitem__ __contains__ __setattr__ __getattr__ __aenter__ __aexit__ __aiter__ __anext__ __await__ "
-    "__eq__ __add__ __mul__ __sub__ __neg__ __hash__ __repr__ __str__ __new__ __setstate__ __getstate__ __delattr__ "
-    "__post_init__ __file__ __version__ __all__ __radd__ __rmul__ __float__ __int__ __bool__ __del__ __copy__ "
-    "__deepcopy__ __dict__".split()
-)
 _PLAIN = (str, bytes, int, float, complex, bool, list, dict, tuple, set, frozenset, type(None), range, slice)
 
 
-def read_attribute(session: Session, base: Any, name: str) -> Any:  # noqa: ANN401
+def read_attribute(session: Session, base: Value, name: str) -> Value:
     """`base.name`."""
-    if name.startswith("__") and name not in _SPECIAL:
-        return Wild(session, name)
     if isinstance(base, Wild):
         return base.read(name)
+    if is_out_of_reach(session, base, name):
+        return Wild(session, name)
     if isinstance(base, Namespace):
         return base.read(name)
     from gradguard.replay.scopes import ABSENT, ModuleScope
@@ -39,12 +34,11 @@ def read_attribute(session: Session, base: Any, name: str) -> Any:  # noqa: ANN4
         return Wild(session, name) if value is ABSENT else value
     if isinstance(base, ModuleType):
         return Wild(session, name)
-    if name == "__dict__":
-        return Wild(session, name)
-    return _host_attribute(session, base, name)
+    own = paddle.read(session, base, name)
+    return tame(session, _host_attribute(session, base, name) if own is None else own[0])
 
 
-def _host_attribute(session: Session, base: Any, name: str) -> Any:  # noqa: ANN401
+def _host_attribute(session: Session, base: Value, name: str) -> Value:
     try:
         return getattr(base, name)
     except AttributeError as error:
@@ -54,13 +48,23 @@ def _host_attribute(session: Session, base: Any, name: str) -> Any:  # noqa: ANN
             raise
         if _is_open(session, base) or isinstance(base, str | int):
             return Wild(session, name)
+        if type(base).__module__ == "__main__" and not session.trace.exact:
+            # What the class lacks may come from whoever uses it.
+            return _supplied(session, base, name)
         if isinstance(error, NotImplementedError):
             return Wild(session, name)
         raise
 
 
-def _missing_method(session: Session, base: Any, name: str) -> Any:  # noqa: ANN401
-    def method(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+def _supplied(session: Session, base: Value, name: str) -> Value:
+    made = unknown(session, name)
+    with suppress(AttributeError, TypeError):
+        object.__setattr__(base, name, made)
+    return made
+
+
+def _missing_method(session: Session, base: Value, name: str) -> Value:
+    def method(*args: Value, **kwargs: Value) -> Value:
         return surrogate(session, name, (base, *args), kwargs)
 
     method.__self__ = base  # type: ignore[attr-defined]
@@ -69,18 +73,20 @@ def _missing_method(session: Session, base: Any, name: str) -> Any:  # noqa: ANN
     return method
 
 
-def _is_open(session: Session, base: Any) -> bool:  # noqa: ANN401
+def _is_open(session: Session, base: Value) -> bool:
     """Whether an object may have attributes that the replay does not know of."""
     kind = base if isinstance(base, type) else type(base)
     if getattr(kind, "_gradguard_open", False):
         return True
     own = kind.__module__.startswith(("gradguard.runtime", "torch"))
-    return own or issubclass(kind, session.backend.torch.nn.Module) and hasattr(
-        session.backend.torch.nn.Module, "forward"
-    ) and not callable(getattr(kind, "forward", None))
+    return own or (
+        issubclass(kind, session.backend.torch.nn.Module)
+        and hasattr(session.backend.torch.nn.Module, "forward")
+        and not callable(getattr(kind, "forward", None))
+    )
 
 
-def write_attribute(session: Session, base: Any, name: str, value: Any) -> None:  # noqa: ANN401
+def write_attribute(session: Session, base: Value, name: str, value: Value) -> None:
     """`base.name = value`."""
     from gradguard.replay.scopes import ModuleScope
 
@@ -88,10 +94,10 @@ def write_attribute(session: Session, base: Any, name: str, value: Any) -> None:
         _write_unknown(session, base, name, value)
     elif isinstance(base, ModuleScope):
         base.values[name] = value
-    elif isinstance(base, Namespace | ModuleType) or (name.startswith("__") and name not in _SPECIAL):
+    elif isinstance(base, Namespace | ModuleType) or is_out_of_reach(session, base, name):
         return
     elif session.backend.is_tensor(base):
-        _write_to_tensor(session, base, name, value)
+        _write_to_tensor(session, base, *paddle.written(session, base, name, value))
     else:
         session.name(value, f"{_called(session, base)}{name}")
         try:
@@ -104,11 +110,11 @@ def write_attribute(session: Session, base: Any, name: str, value: Any) -> None:
             raise
 
 
-def _called(session: Session, base: Any) -> str:  # noqa: ANN401
+def _called(session: Session, base: Value) -> str:
     return "self." if hasattr(base, "__dict__") else ""
 
 
-def _write_unknown(session: Session, base: Wild, name: str, value: Any) -> None:  # noqa: ANN401
+def _write_unknown(session: Session, base: Wild, name: str, value: Value) -> None:
     if base.source is not None and hasattr(type(base.source), name):
         _write_to_tensor(session, base.source, name, value)
     elif name == "requires_grad" and (base.role == "data" or value is True):
@@ -117,7 +123,7 @@ def _write_unknown(session: Session, base: Wild, name: str, value: Any) -> None:
         base.entries[name] = value
 
 
-def _write_to_tensor(session: Session, base: Any, name: str, value: Any) -> None:  # noqa: ANN401
+def _write_to_tensor(session: Session, base: Value, name: str, value: Value) -> None:
     if isinstance(value, Wild):
         value = bool(value) if name == "requires_grad" else value.tensor()
     try:
@@ -130,7 +136,7 @@ def _write_to_tensor(session: Session, base: Any, name: str, value: Any) -> None
             base.grad = session.backend.torch.ones_like(base) * value.detach().mean()
 
 
-def read_item(session: Session, base: Any, index: Any) -> Any:  # noqa: ANN401
+def read_item(session: Session, base: Value, index: Value) -> Value:
     """`base[index]`."""
     if isinstance(base, Wild):
         if base.source is not None and isinstance(index, slice | type(...)):
@@ -138,7 +144,7 @@ def read_item(session: Session, base: Any, index: Any) -> Any:  # noqa: ANN401
         return base[index]
     if session.backend.is_tensor(base):
         return _tensor_item(session, base, index)
-    if isinstance(base, type) or isinstance(base, Namespace) or not hasattr(type(base), "__getitem__"):
+    if isinstance(base, type | Namespace) or not hasattr(type(base), "__getitem__"):
         if isinstance(base, _PLAIN):
             return base[index]  # type: ignore[index]
         return base
@@ -150,26 +156,30 @@ def read_item(session: Session, base: Any, index: Any) -> Any:  # noqa: ANN401
     return base[index]
 
 
-def _unknown_item(session: Session, base: Any, index: Wild) -> Any:  # noqa: ANN401
+def _unknown_item(session: Session, base: Value, index: Wild) -> Value:
     try:
         if isinstance(base, dict):
-            return base[index] if index in base.keys() else next(iter(base.values()))
+            return base[index] if index in base else next(iter(base.values()))
         return base[min(int(index), len(base) - 1)]
     except (StopIteration, IndexError, KeyError, TypeError):
         return Wild(session, "item")
 
 
-def _tensor_item(session: Session, base: Any, index: Any) -> Any:  # noqa: ANN401
+def _tensor_item(session: Session, base: Value, index: Value) -> Value:
     try:
         return base[_index(session, index)]
     except Exception as error:
         if is_gradient_error(error):
             raise
         session.invent()
-        return base.view(base.shape) if isinstance(index, int | slice) else surrogate(session, "clone", (base,), {})
+        return (
+            base.view(base.shape)
+            if isinstance(index, int | slice)
+            else surrogate(session, "clone", (base,), {})
+        )
 
 
-def _index(session: Session, index: Any) -> Any:  # noqa: ANN401
+def _index(session: Session, index: Value) -> Value:
     if isinstance(index, tuple):
         return tuple(_index(session, one) for one in index)
     if isinstance(index, Wild):
@@ -177,7 +187,7 @@ def _index(session: Session, index: Any) -> Any:  # noqa: ANN401
     return index
 
 
-def write_item(session: Session, base: Any, index: Any, value: Any) -> None:  # noqa: ANN401
+def write_item(session: Session, base: Value, index: Value, value: Value) -> None:
     """`base[index] = value`."""
     if isinstance(base, Wild):
         if base.source is not None and not isinstance(index, str):

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 from gradguard.replay.trace import Modes
+from gradguard.replay.value import Value
 
 
 @dataclass(frozen=True)
 class Backend:
-    """`torch` is the module that stands for torch, `profile` the embedded runtime's profile ("" on real torch)."""
+    """`torch` is the module that stands for torch; `profile` is the embedded runtime's, "" on real torch."""
 
     torch: ModuleType
     profile: str
@@ -27,7 +27,7 @@ class Backend:
         """The modes of the running thread."""
         return Modes(self.torch.is_grad_enabled(), self.torch.is_inference_mode_enabled())
 
-    def is_tensor(self, value: Any) -> bool:  # noqa: ANN401
+    def is_tensor(self, value: Value) -> bool:
         """Whether a value is one of the framework's tensors."""
         return isinstance(value, self.torch.Tensor)
 
@@ -38,7 +38,7 @@ class Backend:
             yield
 
     @contextmanager
-    def in_mode_of(self, tensor: Any) -> Iterator[None]:  # noqa: ANN401
+    def in_mode_of(self, tensor: Value) -> Iterator[None]:
         """Run the block in a mode in which what is made from `tensor` is tracked exactly when `tensor` is."""
         if tensor.is_inference():
             with self.torch.inference_mode():

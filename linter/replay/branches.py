@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gradguard.infer.sites import Site
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.replay.functions import Steps
 from gradguard.replay.scopes import Frame
 from gradguard.replay.session import Session
+from gradguard.replay.value import Value, words
 from gradguard.replay.wild import Wild
 
-Arms = tuple[Any, Any]
-_STATE = frozenset(
-    "requires_grad grad grad_fn is_leaf is_inference is_grad_enabled is_inference_mode_enabled training isinstance "
-    "hasattr stop_gradient".split()
+Arms = tuple[Value, Value]
+_STATE = words(
+    "requires_grad grad grad_fn is_leaf is_inference is_grad_enabled is_inference_mode_enabled training "
+    "isinstance hasattr stop_gradient"
 )
 
 
-def decide(frame: Frame, test: Any, arms: Arms | None) -> Steps:  # noqa: ANN401
+def decide(frame: Frame, test: Value, arms: Arms | None) -> Steps:
     """Whether a condition holds. `arms` are the two things that depend on it."""
     wanted = None if arms is None else _wanted(frame, arms)
     return (yield from _truth(frame, test, wanted))
 
 
-def _truth(frame: Frame, test: Any, wanted: bool | None) -> Steps:  # noqa: ANN401
+def _truth(frame: Frame, test: Value, wanted: bool | None) -> Steps:
     from gradguard.replay.evaluate import evaluate
 
     if isinstance(test, ir.Logic) and test.at not in frame.watched:
@@ -41,7 +40,7 @@ def _truth(frame: Frame, test: Any, wanted: bool | None) -> Steps:  # noqa: ANN4
     return truth_of(frame, test, value, wanted)
 
 
-def truth_of(frame: Frame, test: Any, value: Any, wanted: bool | None) -> bool:  # noqa: ANN401
+def truth_of(frame: Frame, test: Value, value: Value, wanted: bool | None) -> bool:
     """Whether a value counts as true where that is known, else what is wanted."""
     from gradguard.replay.operators import Opposite
 
@@ -64,7 +63,7 @@ def truth_of(frame: Frame, test: Any, value: Any, wanted: bool | None) -> bool: 
     return known
 
 
-def _tensor_truth(session: Session, value: Any) -> bool:  # noqa: ANN401
+def _tensor_truth(session: Session, value: Value) -> bool:
     try:
         return bool(value)
     except (RuntimeError, ValueError):
@@ -84,7 +83,7 @@ def _wanted(frame: Frame, arms: Arms) -> bool | None:
     return None
 
 
-def places(session: Session, tree: Any) -> frozenset[int]:  # noqa: ANN401
+def places(session: Session, tree: Value) -> frozenset[int]:
     """The handles of all nodes of a tree, or of a body."""
     key = (id(tree), "")
     found = session.contains.get(key)
@@ -96,7 +95,7 @@ def places(session: Session, tree: Any) -> frozenset[int]:  # noqa: ANN401
     return found
 
 
-def _asks_state(test: Any) -> bool:  # noqa: ANN401
+def _asks_state(test: Value) -> bool:
     """Whether a condition asks for the tracking state, which the replay must find out and not choose."""
     for node in walk((test,)):
         match node:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradguard.infer.events import (
     BackwardAsked,
     ConstantTerm,
-    CoroutineGuarded,
     Event,
     ModeLeft,
     UpdateSkips,
@@ -18,6 +17,7 @@ from gradguard.infer.sites import Root, Site
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.lower.module import Unreadable
+from gradguard.replay.value import Value
 
 if TYPE_CHECKING:
     from gradguard.infer.program import Program
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Case:
     """`sink` is where the fault shows, `site` where it is reported, `places` are all that the run watches.
 
-    `around` holds further places by what they are: with, function, methods, yields.
+    `around` holds further places by what they are: with, function, decorated, manager, methods. `witness` are
+    the finding's own steps. The first root is the one in which the finding was seen.
     """
 
     code: str
@@ -38,7 +39,7 @@ class Case:
     places: frozenset[Site]
     roots: tuple[Root, ...]
     around: Mapping[str, tuple[Site, ...]]
-    guarded_by_hook: bool = False
+    witness: tuple[Site, ...] = ()
 
     def watched(self) -> dict[str, frozenset[int]]:
         """The watched handles by module."""
@@ -56,11 +57,30 @@ def case_of(judged: Judged, program: Program) -> Case:
     places = {draft.site, sink, *(site for site, _ in draft.steps), *_more_places(event)}
     around = _around(program, judged.finding.code, event, draft.site)
     top = Root("module", draft.site.module)
-    roots = [root]
-    if isinstance(event, CoroutineGuarded):
-        roots += [Root("function", site.module, site.at) for site in around.get("function", ())]
-    roots += [top] if root != top else []
-    return Case(judged.finding.code, event, draft.site, sink, frozenset(places), tuple(roots), around)
+    roots = tuple(dict.fromkeys((root, *_enclosing(program, draft.site), top)))
+    witness = tuple(site for site, _ in draft.steps)
+    return Case(judged.finding.code, event, draft.site, sink, frozenset(places), roots, around, witness)
+
+
+def _enclosing(program: Program, site: Site) -> list[Root]:
+    """The top-level function or the method that a place lies in, or whose decorators it is among."""
+    for node in _body(program, site):
+        if isinstance(node, ir.FunctionDef) and _holds((node,), site.at):
+            return [Root("function", site.module, node.function.at)]
+        if isinstance(node, ir.ClassDef):
+            for member in node.body:
+                if isinstance(member, ir.FunctionDef) and _holds((member,), site.at):
+                    return [Root("method", site.module, member.function.at, node.at)]
+    return []
+
+
+def _body(program: Program, site: Site) -> ir.Body:
+    """The top-level statements around a place."""
+    lowered = program.modules.get(site.module)
+    try:
+        return () if lowered is None else lowered.body(site.at // ir.CHUNK)
+    except (Unreadable, RecursionError):
+        return ()
 
 
 def _more_places(event: Event) -> list[Site]:
@@ -83,16 +103,11 @@ def _around(program: Program, code: str, event: Event, site: Site) -> dict[str, 
     """What stands around the place of a finding about guards."""
     if not code.startswith("GRD3"):
         return {}
-    lowered = program.modules.get(site.module)
-    if lowered is None:
-        return {}
-    try:
-        body = lowered.body(site.at // ir.CHUNK)
-    except Unreadable:
-        return {}
     found: dict[str, tuple[Site, ...]] = {}
-    for node in walk(body):
-        if isinstance(node, ir.With) and any(_holds((entry.context,), site.at) or entry.at == site.at for entry in node.entries):
+    for node in walk(_body(program, site)):
+        if isinstance(node, ir.With) and any(
+            _holds((entry.context,), site.at) or entry.at == site.at for entry in node.entries
+        ):
             found["with"] = tuple(Site(site.module, entry.at) for entry in node.entries)
         if isinstance(node, ir.Function) and _holds((*node.decorators, *node.body), site.at):
             found["function"] = (Site(site.module, node.at),)
@@ -105,7 +120,7 @@ def _around(program: Program, code: str, event: Event, site: Site) -> dict[str, 
     return found
 
 
-def _is_manager(decorator: Any) -> bool:  # noqa: ANN401
+def _is_manager(decorator: Value) -> bool:
     """Whether a decorator makes a context manager of a generator."""
     match decorator:
         case ir.Name(id=name) | ir.Attr(name=name):
@@ -114,9 +129,9 @@ def _is_manager(decorator: Any) -> bool:  # noqa: ANN401
             return False
 
 
-def _ats(module: str, body: Any, kind: type) -> tuple[Site, ...]:  # noqa: ANN401
+def _ats(module: str, body: Value, kind: type) -> tuple[Site, ...]:
     return tuple(Site(module, node.at) for node in walk(body) if isinstance(node, kind))  # type: ignore[attr-defined]
 
 
-def _holds(trees: tuple[Any, ...], at: int) -> bool:
+def _holds(trees: tuple[Value, ...], at: int) -> bool:
     return any(getattr(node, "at", ir.NOWHERE) == at for node in walk(trees))

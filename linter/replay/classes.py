@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gradguard.ir import nodes as ir
 from gradguard.replay.evaluate import evaluate
 from gradguard.replay.functions import Steps
@@ -11,6 +9,7 @@ from gradguard.replay.invoke import decorated
 from gradguard.replay.outside import Namespace
 from gradguard.replay.scopes import Frame, resolved
 from gradguard.replay.session import Session
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild, unknown
 
 # What Python would run on its own, at times that nobody chose.
@@ -21,14 +20,14 @@ _OPEN = "_gradguard_open"
 def define_class(frame: Frame, node: ir.ClassDef) -> Steps:
     """Execute a class statement and bind its name."""
     session = frame.session
-    bases: list[Any] = []
+    bases: list[Value] = []
     for base in node.bases:
         if base.name is None and not base.star:
             bases.append((yield from evaluate(frame, base.value)))
     decorators = []
     for decorator in node.decorators:
         decorators.append((yield from evaluate(frame, decorator)))
-    cell: list[Any] = []
+    cell: list[Value] = []
     inner = frame.inner({}, is_class=True, klass=cell, function=None)
     from gradguard.replay.execute import execute
 
@@ -38,13 +37,13 @@ def define_class(frame: Frame, node: ir.ClassDef) -> Steps:
     made = make_class(session, node.name, bases, namespace)
     cell.append(made)
     session.classes[frame.site(node.at)] = made
-    value: Any = made
+    value: Value = made
     for decorator in reversed(decorators):
         value = decorated(frame, decorator, value)
     frame.bind(node.name, value)
 
 
-def make_class(session: Session, name: str, bases: list[Any], namespace: dict[str, Any]) -> type:
+def make_class(session: Session, name: str, bases: list[Value], namespace: dict[str, Value]) -> type:
     """A class with known bases as they are; an unknown base becomes one that has whatever is asked for."""
     torch = session.backend.torch
     known = [base for base in bases if isinstance(base, type) and base is not object]
@@ -65,18 +64,18 @@ def make_class(session: Session, name: str, bases: list[Any], namespace: dict[st
         return type(name, tuple(known[:1]) if known[:1] != [type] else (), namespace)
 
 
-def hint_of(base: Any) -> str:  # noqa: ANN401
+def hint_of(base: Value) -> str:
     """What an unknown base goes by."""
     if isinstance(base, Wild):
         return base.hint
     return base.path.rsplit(".", 1)[-1] if isinstance(base, Namespace) else ""
 
 
-def _opened(session: Session, namespace: dict[str, Any], known: list[type]) -> None:
+def _opened(session: Session, namespace: dict[str, Value], known: list[type]) -> None:
     """Let the objects of a class answer to everything, as what they inherit is unknown."""
     is_module = any(issubclass(base, session.backend.torch.nn.Module) for base in known)
 
-    def missing(self: Any, name: str) -> Any:  # noqa: ANN401
+    def missing(self: Value, name: str) -> Value:
         if is_module:
             try:
                 return session.backend.torch.nn.Module.__getattr__(self, name)
@@ -93,8 +92,8 @@ def _opened(session: Session, namespace: dict[str, Any], known: list[type]) -> N
         namespace["__init__"] = _open_init(session, known, is_module)
 
 
-def _open_init(session: Session, known: list[type], is_module: bool) -> Any:  # noqa: ANN401
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+def _open_init(session: Session, known: list[type], is_module: bool) -> Value:
+    def initialise(self: Value, *args: Value, **kwargs: Value) -> None:
         if is_module:
             session.backend.torch.nn.Module.__init__(self)
         for key, value in kwargs.items():
@@ -103,19 +102,19 @@ def _open_init(session: Session, known: list[type], is_module: bool) -> Any:  # 
     return initialise
 
 
-def as_data_class(session: Session, klass: Any) -> Any:  # noqa: ANN401
+def as_data_class(session: Session, klass: Value) -> Value:
     """`@dataclass`: what is passed by name becomes a field, what is not is the class's default or unknown."""
     if not isinstance(klass, type):
         return lambda given: as_data_class(session, given)
 
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+    def initialise(self: Value, *args: Value, **kwargs: Value) -> None:
         for key, value in kwargs.items():
             setattr(self, key, value)
         after = getattr(self, "__post_init__", None)
         if after is not None:
             after()
 
-    def missing(self: Any, name: str) -> Any:  # noqa: ANN401
+    def missing(self: Value, name: str) -> Value:
         if name.startswith("__"):
             raise AttributeError(name)
         made = unknown(session, name)
@@ -130,7 +129,7 @@ def as_data_class(session: Session, klass: Any) -> Any:  # noqa: ANN401
     return klass
 
 
-def instance_of(session: Session, klass: Any) -> Any:  # noqa: ANN401
+def instance_of(session: Session, klass: Value) -> Value:
     """An object of a class as its constructor leaves it with unknown arguments; bare where that fails."""
     try:
         return klass()

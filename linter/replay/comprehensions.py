@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gradguard.ir import nodes as ir
 from gradguard.replay.branches import decide
 from gradguard.replay.evaluate import evaluate
@@ -12,6 +10,7 @@ from gradguard.replay.loops import bounded, set_gradients
 from gradguard.replay.mixtures import tensors_in
 from gradguard.replay.scopes import Frame
 from gradguard.replay.targets import assign
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
 
@@ -24,7 +23,7 @@ def comprehend(frame: Frame, node: ir.Comprehension) -> Steps:
         if node.at in frame.watched:
             frame.session.lazies.append(lazy)
         return lazy
-    made: list[Any] = []
+    made: list[Value] = []
     yield from _clauses(inner, node, 0, first, made)
     match node.kind:
         case "set":
@@ -35,11 +34,11 @@ def comprehend(frame: Frame, node: ir.Comprehension) -> Steps:
             return made
 
 
-def _lazy(frame: Frame, node: ir.Comprehension, first: Any) -> Steps:  # noqa: ANN401
+def _lazy(frame: Frame, node: ir.Comprehension, first: Value) -> Steps:
     """A generator expression: each element is computed when it is asked for."""
     session = frame.session
     if len(node.clauses) > 1:
-        made: list[Any] = []
+        made: list[Value] = []
         yield from _clauses(frame, node, 0, first, made)
         yield from made
         return
@@ -55,7 +54,7 @@ def _lazy(frame: Frame, node: ir.Comprehension, first: Any) -> Steps:  # noqa: A
         yield value
 
 
-def _clauses(frame: Frame, node: ir.Comprehension, number: int, source: Any, made: list[Any]) -> Steps:  # noqa: ANN401
+def _clauses(frame: Frame, node: ir.Comprehension, number: int, source: Value, made: list[Value]) -> Steps:
     clause = node.clauses[number]
     if clause.is_async and hasattr(type(source), "__aiter__") and not isinstance(source, Wild):
         items = yield from _collected(frame, source)
@@ -84,8 +83,8 @@ def _holds(frame: Frame, clause: ir.Clause) -> Steps:
     return True
 
 
-def _collected(frame: Frame, source: Any) -> Steps:  # noqa: ANN401
-    items: list[Any] = []
+def _collected(frame: Frame, source: Value) -> Steps:
+    items: list[Value] = []
     iterator = source.__aiter__()
     while True:
         try:

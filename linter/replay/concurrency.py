@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Any
 
 from gradguard.replay.limits import SHORT, Stopped
 from gradguard.replay.session import Session
 from gradguard.replay.standard import drawn
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
 _TURNS = 200
 
 
-def concurrent(session: Session, path: str) -> Any:  # noqa: ANN401
+def concurrent(session: Session, path: str) -> Value:
     """What a name of threading, concurrent.futures, multiprocessing or asyncio stands for in a replay."""
     from gradguard.replay.outside import Namespace
 
@@ -25,12 +25,16 @@ def concurrent(session: Session, path: str) -> Any:  # noqa: ANN401
     if path.startswith("asyncio."):
         made = _asyncio(session, last)
         return Wild(session, last) if made is None else made
-    if path in ("asyncio", "threading", "concurrent", "multiprocessing") or last in ("futures", "pool", "dummy"):
+    if path in ("asyncio", "threading", "concurrent", "multiprocessing") or last in (
+        "futures",
+        "pool",
+        "dummy",
+    ):
         return Namespace(session, path)
     return Wild(session, last)
 
 
-def in_thread(session: Session, target: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
+def in_thread(session: Session, target: Value, args: Value = (), kwargs: Value = None) -> Value:
     """Run a function as a new thread would; where it came from is noted by `session.starts`."""
     before = session.backend.modes()
     with session.backend.thread():
@@ -41,11 +45,15 @@ def in_thread(session: Session, target: Any, args: Any = (), kwargs: Any = None)
 class Thread:
     """`threading.Thread`: its target runs when it is started."""
 
-    def __init__(self, session: Session, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, session: Session, kind: str, args: tuple[Value, ...], kwargs: dict[str, Value]
+    ) -> None:
         """Take the constructor's arguments."""
         behind = 1
         self._session = session
-        self._target = kwargs.get("target", kwargs.get("function", args[behind] if len(args) > behind else None))
+        self._target = kwargs.get(
+            "target", kwargs.get("function", args[behind] if len(args) > behind else None)
+        )
         place = behind + (2 if kind == "Thread" else 1)
         self._args = kwargs.get("args", args[place] if len(args) > place else ())
         self._kwargs = kwargs.get("kwargs", {})
@@ -58,11 +66,13 @@ class Thread:
             return
         args = () if isinstance(self._args, Wild) else self._args
         try:
-            in_thread(self._session, self._target, args, self._kwargs if isinstance(self._kwargs, dict) else None)
+            in_thread(
+                self._session, self._target, args, self._kwargs if isinstance(self._kwargs, dict) else None
+            )
         except Exception:
             return
 
-    def join(self, timeout: Any = None) -> None:  # noqa: ANN401
+    def join(self, timeout: Value = None) -> None:
         """Nothing is left to wait for."""
 
     def is_alive(self) -> bool:
@@ -76,12 +86,12 @@ class Thread:
 class Future:
     """What a pool gave or will raise."""
 
-    def __init__(self, value: Any = None, error: Exception | None = None) -> None:  # noqa: ANN401
+    def __init__(self, value: Value = None, error: Exception | None = None) -> None:
         """Keep either."""
         self._value = value
         self._error = error
 
-    def result(self, timeout: Any = None) -> Any:  # noqa: ANN401
+    def result(self, timeout: Value = None) -> Value:
         """Give the value, or raise."""
         if self._error is not None:
             raise self._error
@@ -104,14 +114,14 @@ class Pool:
     def __exit__(self, *args: object) -> None:
         """Nothing is left to wait for."""
 
-    def submit(self, target: Any, *args: Any, **kwargs: Any) -> Future:  # noqa: ANN401
+    def submit(self, target: Value, *args: Value, **kwargs: Value) -> Future:
         """Run a function in a thread."""
         try:
             return Future(in_thread(self._session, target, args, kwargs))
         except Exception as error:
             return Future(error=error)
 
-    def map(self, target: Any, *sources: Any, **kwargs: Any) -> Iterator[Any]:  # noqa: ANN401
+    def map(self, target: Value, *sources: Value, **kwargs: Value) -> Iterator[Value]:
         """Run a function in a thread for each element."""
         rows = zip(*[drawn(self._session, one) for one in sources], strict=False)
         done = [in_thread(self._session, target, row) for row in list(rows)[: 4 * SHORT]]
@@ -119,11 +129,11 @@ class Pool:
 
     imap = imap_unordered = map_async = map
 
-    def apply_async(self, target: Any, args: Any = (), kwds: Any = None) -> Future:  # noqa: ANN401
+    def apply_async(self, target: Value, args: Value = (), kwds: Value = None) -> Future:
         """Run a function in a thread."""
         return self.submit(target, *args, **(kwds or {}))
 
-    def shutdown(self, *args: Any, **kwargs: Any) -> None:
+    def shutdown(self, *args: Value, **kwargs: Value) -> None:
         """Nothing is left to wait for."""
 
     close = join = terminate = shutdown
@@ -132,11 +142,11 @@ class Pool:
 class Task:
     """A coroutine on the way."""
 
-    def __init__(self, coroutine: Any) -> None:  # noqa: ANN401
+    def __init__(self, coroutine: Value) -> None:
         """Wait for its first turn."""
         self._steps = coroutine.__await__() if hasattr(coroutine, "__await__") else iter(())
         self.done_with = False
-        self.value: Any = None
+        self.value: Value = None
         self.error: Exception | None = None
 
     def turn(self) -> None:
@@ -150,13 +160,13 @@ class Task:
         except Exception as error:
             self.done_with, self.error = True, error
 
-    def __await__(self) -> Generator[None, None, Any]:
+    def __await__(self) -> Generator[None, None, Value]:
         """Wait for the end."""
         while not self.done_with:
             yield None
         return self.result()
 
-    def result(self) -> Any:  # noqa: ANN401
+    def result(self) -> Value:
         """Give the value, or raise."""
         if self.error is not None:
             raise self.error
@@ -178,7 +188,7 @@ class Gathered:
         """Wait for all of these."""
         self._tasks = tasks
 
-    def __await__(self) -> Generator[None, None, Any]:
+    def __await__(self) -> Generator[None, None, Value]:
         """Wait for all; the first error is raised."""
         while not all(task.done_with or task.error for task in self._tasks):
             yield None
@@ -196,7 +206,7 @@ class Pause:
         yield None
 
 
-def run_coroutine(session: Session, coroutine: Any) -> Any:  # noqa: ANN401
+def run_coroutine(session: Session, coroutine: Value) -> Value:
     """Run a coroutine and the tasks that it makes, in turns, to its end."""
     outer, session.loop = session.loop, []
     first = Task(coroutine)
@@ -212,8 +222,8 @@ def run_coroutine(session: Session, coroutine: Any) -> Any:  # noqa: ANN401
         session.loop = outer
 
 
-def _asyncio(session: Session, name: str) -> Callable[..., Any] | None:
-    def task(coroutine: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+def _asyncio(session: Session, name: str) -> Callable[..., Value] | None:
+    def task(coroutine: Value, *args: Value, **kwargs: Value) -> Value:
         if isinstance(coroutine, Wild | Task):
             return coroutine
         made = Task(coroutine)
@@ -239,12 +249,12 @@ def _asyncio(session: Session, name: str) -> Callable[..., Any] | None:
             return None
 
 
-class _threaded:  # noqa: N801
+class _threaded:
     """`asyncio.to_thread`."""
 
-    def __init__(self, session: Session, target: Any, args: Any, kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, session: Session, target: Value, args: Value, kwargs: Value) -> None:
         self._call = (session, target, args, kwargs)
 
-    def __await__(self) -> Generator[None, None, Any]:
+    def __await__(self) -> Generator[None, None, Value]:
         yield None
         return in_thread(*self._call)

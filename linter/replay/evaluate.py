@@ -6,7 +6,6 @@ Each evaluator is a generator: what it yields is what the program's own `yield` 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gradguard.ir import nodes as ir
 from gradguard.replay.access import read_attribute, read_item
@@ -15,13 +14,13 @@ from gradguard.replay.functions import Steps, awaiting, make_function
 from gradguard.replay.invoke import invoke
 from gradguard.replay.operators import binary, compare, unary
 from gradguard.replay.scopes import Frame
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
-
 
 _BACKWARD = frozenset(("backward", "tensor_backward"))
 
 
-def evaluate(frame: Frame, node: Any) -> Steps:  # noqa: ANN401
+def evaluate(frame: Frame, node: Value) -> Steps:
     """The value of an expression."""
     kind = type(node)
     if kind is ir.Const:
@@ -34,7 +33,7 @@ def evaluate(frame: Frame, node: Any) -> Steps:  # noqa: ANN401
     return (yield from EVALUATORS[kind](frame, node))
 
 
-def watched(frame: Frame, node: Any, steps: Steps) -> Steps:  # noqa: ANN401
+def watched(frame: Frame, node: Value, steps: Steps) -> Steps:
     """Run a node whose passage is noted."""
     session = frame.session
     before = session.backend.modes()
@@ -49,8 +48,8 @@ def watched(frame: Frame, node: Any, steps: Steps) -> Steps:  # noqa: ANN401
     return value
 
 
-def _operands_noted(session: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    noted: tuple[Any, ...] = session.operands
+def _operands_noted(session: Value) -> tuple[Value, ...]:
+    noted: tuple[Value, ...] = session.operands
     session.operands = ()
     return noted
 
@@ -102,8 +101,8 @@ def _call(frame: Frame, node: ir.Call) -> Steps:
 
 def arguments(frame: Frame, args: tuple[ir.Arg, ...]) -> Steps:
     """The positional and the named arguments of a call."""
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
+    positional: list[Value] = []
+    named: dict[str, Value] = {}
     for arg in args:
         value = yield from evaluate(frame, arg.value)
         if arg.star == "*":
@@ -118,7 +117,7 @@ def arguments(frame: Frame, args: tuple[ir.Arg, ...]) -> Steps:
     return positional, named
 
 
-def _super(frame: Frame) -> Any:  # noqa: ANN401
+def _super(frame: Frame) -> Value:
     function = frame.function
     if frame.klass and function is not None and function.params:
         owner = frame.read(function.params[0].name)
@@ -149,7 +148,7 @@ def _compare(frame: Frame, node: ir.Compare) -> Steps:
 def _logic(frame: Frame, node: ir.Logic) -> Steps:
     if node.op == "not":
         return not (yield from decide(frame, node.operands[0], None))
-    value: Any = None
+    value: Value = None
     for operand in node.operands:
         value = yield from evaluate(frame, operand)
         if operand is node.operands[-1]:
@@ -162,7 +161,7 @@ def _logic(frame: Frame, node: ir.Logic) -> Steps:
     return value
 
 
-def truthy(frame: Frame, value: Any) -> bool:  # noqa: ANN401
+def truthy(frame: Frame, value: Value) -> bool:
     """Whether a value counts as true; a tensor of several elements does."""
     try:
         return bool(value)
@@ -180,11 +179,11 @@ def _star(frame: Frame, node: ir.Star) -> Steps:
     return (yield from evaluate(frame, node.value))
 
 
-_DISPLAYS: dict[str, Callable[[list[Any]], Any]] = {"tuple": tuple, "list": list, "set": set}
+_DISPLAYS: dict[str, Callable[[list[Value]], Value]] = {"tuple": tuple, "list": list, "set": set}
 
 
 def _sequence(frame: Frame, node: ir.Sequence) -> Steps:
-    items: list[Any] = []
+    items: list[Value] = []
     for item in node.items:
         value = yield from evaluate(frame, item)
         if isinstance(item, ir.Star):
@@ -195,7 +194,7 @@ def _sequence(frame: Frame, node: ir.Sequence) -> Steps:
 
 
 def _mapping(frame: Frame, node: ir.Mapping) -> Steps:
-    made: dict[Any, Any] = {}
+    made: dict[Value, Value] = {}
     for key, item in node.items:
         value = yield from evaluate(frame, item)
         if key is None:
@@ -240,7 +239,8 @@ def _await(frame: Frame, node: ir.Await) -> Steps:
 def _yield(frame: Frame, node: ir.Yield) -> Steps:
     value = None if node.value is None else (yield from evaluate(frame, node.value))
     if node.delegates:
-        return (yield from suspending(frame, node.at, value if hasattr(value, "send") else iter(value)))
+        given: Value = value
+        return (yield from suspending(frame, node.at, given if hasattr(given, "send") else iter(given)))
     note_suspended(frame, node.at)
     sent = yield value
     frame.resumed = frame.session.backend.modes()
@@ -254,11 +254,11 @@ def note_suspended(frame: Frame, at: int) -> None:
         session.note(frame.site(at), "suspended", session.backend.modes(), resumed=frame.resumed)
 
 
-def suspending(frame: Frame, at: int, steps: Any) -> Steps:  # noqa: ANN401
+def suspending(frame: Frame, at: int, steps: Value) -> Steps:
     """`yield from steps`, which is noted each time that control is given away at a watched place."""
     if at not in frame.watched:
         return (yield from steps)
-    sent: Any = None
+    sent: Value = None
     while True:
         try:
             given = next(steps) if sent is None else steps.send(sent)
@@ -281,12 +281,12 @@ def _opaque(frame: Frame, node: ir.Opaque) -> Steps:
     return "" if not values or all(isinstance(one, str | int | float) for one in values) else "text"
 
 
-def _nothing(frame: Frame, node: Any) -> Steps:  # noqa: ANN401
+def _nothing(frame: Frame, node: Value) -> Steps:
     return Wild(frame.session, "")
     yield
 
 
-EVALUATORS: dict[type, Callable[[Frame, Any], Steps]] = {
+EVALUATORS: dict[type, Callable[[Frame, Value], Steps]] = {
     ir.Name: _name,
     ir.Const: _const,
     ir.Attr: _attr,

@@ -1,10 +1,9 @@
-"""Executing statements. Each executor is a generator, like the evaluators; it gives back how the block was left."""
+"""Executing statements. Executors are generators, like evaluators; they give how the block was left."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from gradguard.ir import nodes as ir
 from gradguard.replay.access import read_attribute, read_item, write_attribute, write_item
@@ -18,22 +17,25 @@ from gradguard.replay.loops import execute_for, execute_while
 from gradguard.replay.operators import binary, compare
 from gradguard.replay.scopes import Frame
 from gradguard.replay.targets import assign
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
 
 @dataclass(frozen=True)
 class Returned:
-    value: Any
+    """The function was left with a value."""
+
+    value: Value
 
 
 @dataclass(frozen=True)
 class Broke:
-    pass
+    """The loop was left."""
 
 
 @dataclass(frozen=True)
 class Continued:
-    pass
+    """The round of the loop was left."""
 
 
 def execute(frame: Frame, body: ir.Body) -> Steps:
@@ -50,7 +52,7 @@ def execute(frame: Frame, body: ir.Body) -> Steps:
     return None
 
 
-def _watched(frame: Frame, statement: Any, steps: Steps) -> Steps:  # noqa: ANN401
+def _watched(frame: Frame, statement: Value, steps: Steps) -> Steps:
     """A statement whose passage is noted, with what it has assigned or returns."""
     session, site = frame.session, frame.site(statement.at)
     before = session.backend.modes()
@@ -96,10 +98,13 @@ def _update(frame: Frame, node: ir.Update) -> Steps:
             yield from assign(frame, target, _updated(frame, node, current, value))
 
 
-def _updated(frame: Frame, node: ir.Update, current: Any, value: Any) -> Any:  # noqa: ANN401
+def _updated(frame: Frame, node: ir.Update, current: Value, value: Value) -> Value:
     session = frame.session
     rebinds = session.rebinds and session.backend.is_tensor(current)
-    return binary(session, node.op, current, value, in_place=not rebinds)
+    made = binary(session, node.op, current, value, in_place=not rebinds)
+    if node.at in frame.watched:
+        session.assigned = made
+    return made
 
 
 def _if(frame: Frame, node: ir.If) -> Steps:
@@ -137,7 +142,7 @@ def _entered(frame: Frame, node: ir.With, number: int) -> Steps:
     return end
 
 
-def _entered_async(frame: Frame, node: ir.With, number: int, manager: Any) -> Steps:  # noqa: ANN401
+def _entered_async(frame: Frame, node: ir.With, number: int, manager: Value) -> Steps:
     entry = node.entries[number]
     target = yield from awaiting(frame, manager.__aenter__())
     if entry.target is not None:
@@ -156,6 +161,8 @@ def _try(frame: Frame, node: ir.Try) -> Steps:
     try:
         try:
             end = yield from execute(frame, node.body)
+        except (RecursionError, MemoryError):
+            raise
         except Exception as error:
             handler = yield from _handler(frame, node.handlers, error)
             if handler is None:
@@ -204,7 +211,7 @@ def _raise(frame: Frame, node: ir.Raise) -> Steps:
 def _match(frame: Frame, node: ir.Match) -> Steps:
     subject = yield from evaluate(frame, node.subject)
     for case in node.cases:
-        holds: Any = case.catches_all or case.test is None
+        holds: Value = case.catches_all or case.test is None
         if case.test is not None:
             value = yield from evaluate(frame, case.test)
             holds = truth_of(frame, case.test, compare(frame.session, "==", subject, value), None)
@@ -267,7 +274,7 @@ def _function(frame: Frame, node: ir.FunctionDef) -> Steps:
     for decorator in function.decorators:
         decorators.append((yield from evaluate(frame, decorator)))
     defaults = yield from default_values(frame, function)
-    value: Any = make_function(frame, function, defaults)
+    value: Value = make_function(frame, function, defaults)
     for decorator in reversed(decorators):
         value = decorated(frame, decorator, value)
     frame.bind(function.name, value)
@@ -283,12 +290,12 @@ def _import(frame: Frame, node: ir.Import) -> Steps:
     yield
 
 
-def _nothing(frame: Frame, node: Any) -> Steps:  # noqa: ANN401
+def _nothing(frame: Frame, node: Value) -> Steps:
     return None
     yield
 
 
-_EXECUTORS: dict[type, Callable[[Frame, Any], Steps]] = {
+_EXECUTORS: dict[type, Callable[[Frame, Value], Steps]] = {
     ir.Evaluate: _evaluate,
     ir.Assign: _assign,
     ir.Update: _update,

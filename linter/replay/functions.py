@@ -5,40 +5,39 @@ from __future__ import annotations
 import types
 from collections.abc import AsyncIterator, Callable, Generator
 from dataclasses import dataclass
-from typing import Any
 
 from gradguard.ir import nodes as ir
 from gradguard.replay.scopes import Frame
+from gradguard.replay.value import Value
 from gradguard.replay.wild import unknown
 
-Steps = Generator[Any, Any, Any]
+Steps = Generator[Value, Value, Value]
 
 
 @dataclass(frozen=True)
 class Suspended:
     """What an asynchronous generator's body hands up when it awaits, as against when it yields."""
 
-    token: Any
+    token: Value
 
 
-class Marked:
-    """Marks an exception as having left the program's own code."""
-
-    ATTRIBUTE = "_gradguard_replayed"
-
-    @classmethod
-    def mark(cls, error: BaseException) -> None:
-        try:
-            setattr(error, cls.ATTRIBUTE, True)
-        except (AttributeError, TypeError):
-            return
-
-    @classmethod
-    def is_marked(cls, error: BaseException) -> bool:
-        return hasattr(error, cls.ATTRIBUTE)
+_MARK = "_gradguard_replayed"
 
 
-def finish(steps: Steps) -> Any:  # noqa: ANN401
+def mark(error: BaseException) -> None:
+    """Note on an exception that it has left the program's own code."""
+    try:
+        setattr(error, _MARK, True)
+    except (AttributeError, TypeError):
+        return
+
+
+def is_marked(error: BaseException) -> bool:
+    """Whether an exception has come through the program's own code."""
+    return hasattr(error, _MARK)
+
+
+def finish(steps: Steps) -> Value:
     """Run an interpretation that gives no control away; its result."""
     try:
         steps.send(None)
@@ -48,12 +47,15 @@ def finish(steps: Steps) -> Any:  # noqa: ANN401
     raise SyntaxError("'yield' outside function")
 
 
-def make_function(frame: Frame, function: ir.Function, defaults: dict[str, Any]) -> Callable[..., Any]:
+def make_function(frame: Frame, function: ir.Function, defaults: dict[str, Value]) -> Callable[..., Value]:
     """A Python function that interprets `function` where it was defined; what is not passed is unknown."""
     klass = frame.klass
 
-    def body(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Steps:
-        return _run(frame, function, klass, defaults, args, kwargs)
+    def body(args: tuple[Value, ...], kwargs: dict[str, Value]) -> Steps:
+        steps = _run(frame, function, klass, defaults, args, kwargs)
+        if function.is_generator or function.is_async:
+            frame.session.suspended.append(steps)
+        return steps
 
     if function.is_async and function.is_generator:
         made = _async_generator(body)
@@ -70,31 +72,31 @@ def make_function(frame: Frame, function: ir.Function, defaults: dict[str, Any])
     return made
 
 
-def _plain(body: Callable[..., Steps]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+def _plain(body: Callable[..., Steps]) -> Callable[..., Value]:
+    def call(*args: Value, **kwargs: Value) -> Value:
         return finish(body(args, kwargs))
 
     return call
 
 
-def _generator(body: Callable[..., Steps]) -> Callable[..., Any]:
-    def generate(*args: Any, **kwargs: Any) -> Steps:  # noqa: ANN401
+def _generator(body: Callable[..., Steps]) -> Callable[..., Value]:
+    def generate(*args: Value, **kwargs: Value) -> Steps:
         return (yield from body(args, kwargs))
 
     return generate
 
 
-def _coroutine(body: Callable[..., Steps]) -> Callable[..., Any]:
-    async def run(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+def _coroutine(body: Callable[..., Steps]) -> Callable[..., Value]:
+    async def run(*args: Value, **kwargs: Value) -> Value:
         return await _awaitable(body(args, kwargs))
 
     return run
 
 
-def _async_generator(body: Callable[..., Steps]) -> Callable[..., Any]:
-    async def generate(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: ANN401
+def _async_generator(body: Callable[..., Steps]) -> Callable[..., Value]:
+    async def generate(*args: Value, **kwargs: Value) -> AsyncIterator[Value]:
         steps = body(args, kwargs)
-        sent: Any = None
+        sent: Value = None
         while True:
             try:
                 given = steps.send(sent)
@@ -114,17 +116,17 @@ def _awaitable(steps: Steps) -> Steps:
 
 
 @types.coroutine
-def _suspension(token: Any) -> Steps:  # noqa: ANN401
+def _suspension(token: Value) -> Steps:
     return (yield token)
 
 
 def _run(
     outer: Frame,
     function: ir.Function,
-    klass: list[Any] | None,
-    defaults: dict[str, Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    klass: list[Value] | None,
+    defaults: dict[str, Value],
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
 ) -> Steps:
     from gradguard.replay.execute import Returned, execute
 
@@ -148,7 +150,7 @@ def _run(
             session.note(site, "leave", before, value)
         return value
     except Exception as error:
-        Marked.mark(error)
+        mark(error)
         if watched:
             session.note(site, "leave", before, error=error)
         raise
@@ -158,9 +160,14 @@ def _run(
 
 
 def _arguments(
-    outer: Frame, function: ir.Function, defaults: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> dict[str, Any]:
-    left, named, values = list(args), dict(kwargs), {}
+    outer: Frame,
+    function: ir.Function,
+    defaults: dict[str, Value],
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
+) -> dict[str, Value]:
+    left, named = list(args), dict(kwargs)
+    values: dict[str, Value] = {}
     for param in function.params:
         name = param.name
         if param.kind == "*":
@@ -178,7 +185,7 @@ def _arguments(
     return values
 
 
-def unknown_arguments(outer: Frame, function: ir.Function, skip: int) -> dict[str, Any]:
+def unknown_arguments(outer: Frame, function: ir.Function, skip: int) -> dict[str, Value]:
     """Unknown values for the named parameters behind the first `skip`, those with defaults too."""
     return {
         param.name: unknown(outer.session, param.name)
@@ -187,7 +194,7 @@ def unknown_arguments(outer: Frame, function: ir.Function, skip: int) -> dict[st
     }
 
 
-def awaiting(frame: Frame, value: Any) -> Steps:  # noqa: ANN401
+def awaiting(frame: Frame, value: Value) -> Steps:
     """Await something inside an interpretation: what it gives control away with goes up to the driver."""
     if not hasattr(type(value), "__await__"):
         raise TypeError(f"object {type(value).__name__} can't be used in 'await' expression")

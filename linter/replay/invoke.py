@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from gradguard.ir import nodes as ir
 from gradguard.replay.builtins import BUILT_IN_TYPES, call_type
-from gradguard.replay.functions import Marked
+from gradguard.replay.fences import are_too_large, check_call, tame
+from gradguard.replay.functions import is_marked
 from gradguard.replay.limits import clipped
 from gradguard.replay.messages import is_gradient_error
 from gradguard.replay.mixtures import backward_of, hand_over, module_surrogate, surrogate, tensors_in
 from gradguard.replay.outside import Namespace
 from gradguard.replay.scopes import Frame
 from gradguard.replay.session import Session
+from gradguard.replay.value import Value, words
 from gradguard.replay.wild import Wild
 
+_SIZED = words("repeat new_zeros new_ones new_full new_empty repeat_interleave tile broadcast_to resize_")
 _NOT_SCALAR = "only for scalar outputs"
-_NUMBERS = frozenset("dim axis dims size lr p eps keepdim num_classes k momentum weight_decay alpha retain_graph".split())
+_NUMBERS = words("dim axis dims size lr p eps keepdim num_classes k momentum weight_decay alpha retain_graph")
 
 
-def invoke(frame: Frame, callee: Any, args: list[Any], kwargs: dict[str, Any], node: ir.Call | None) -> Any:  # noqa: ANN401
+def invoke(
+    frame: Frame, callee: Value, args: list[Value], kwargs: dict[str, Value], node: ir.Call | None
+) -> Value:
     """The value of a call."""
     frame.session.tick()
     _fail_if_armed(frame, node)
     return apply(frame.session, callee, args, kwargs)
 
 
-def apply(session: Session, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
+def apply(session: Session, callee: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The value of calling something."""
     if isinstance(callee, Wild | Namespace):
         return callee(*args, **kwargs)
@@ -36,11 +40,14 @@ def apply(session: Session, callee: Any, args: list[Any], kwargs: dict[str, Any]
     target = getattr(callee, "__func__", callee)
     if id(target) in session.functions or not belongs(session, callee):
         hand_over_to_host(session, callee, args, kwargs)
-        return callee(*args, **kwargs)
+        check_call(callee, args)
+        return tame(session, callee(*args, **kwargs))
     return call_framework(session, callee, args, kwargs)
 
 
-def hand_over_to_host(session: Session, callee: Any, args: list[Any], kwargs: Mapping[str, Any]) -> None:  # noqa: ANN401
+def hand_over_to_host(
+    session: Session, callee: Value, args: list[Value], kwargs: Mapping[str, Value]
+) -> None:
     """Functions that are put into a list may be called by whoever reads it."""
     name = getattr(callee, "__name__", "")
     if name in ("append", "insert", "setdefault"):
@@ -62,7 +69,7 @@ def _fail_if_armed(frame: Frame, node: ir.Call | None) -> None:
         session.armed = True
 
 
-def belongs(session: Session, callee: Any) -> bool:  # noqa: ANN401
+def belongs(session: Session, callee: Value) -> bool:
     """Whether what is called is the framework's own."""
     owner = getattr(callee, "__self__", None)
     if session.backend.is_tensor(owner):
@@ -75,7 +82,7 @@ def belongs(session: Session, callee: Any) -> bool:  # noqa: ANN401
     return str(module).startswith(("torch", "gradguard.runtime"))
 
 
-def call_framework(session: Session, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
+def call_framework(session: Session, callee: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A call into the framework; a surrogate's result where that cannot run it."""
     path = _path(callee)
     if path == "__enter__":
@@ -83,9 +90,11 @@ def call_framework(session: Session, callee: Any, args: list[Any], kwargs: dict[
         session.entered[id(owner)] = owner
     fitted_args, fitted_kwargs = _fitted(session, callee, path, args, kwargs)
     try:
-        return callee(*fitted_args, **fitted_kwargs)
+        if are_too_large(session, fitted_args):
+            raise ValueError
+        return tame(session, callee(*fitted_args, **fitted_kwargs))
     except Exception as error:
-        if Marked.is_marked(error) or is_gradient_error(error):
+        if is_marked(error) or is_gradient_error(error):
             raise
         if _NOT_SCALAR in str(error):
             return _not_scalar(session, callee, fitted_args, error)
@@ -96,64 +105,84 @@ def call_framework(session: Session, callee: Any, args: list[Any], kwargs: dict[
         return _substitute(session, callee, path, fitted_args, fitted_kwargs, error)
 
 
-def _is_the_programs(session: Session, callee: Any) -> bool:  # noqa: ANN401
-    """Whether an error may come from the program itself: its values are all known, and its class is its own."""
+def _is_the_programs(session: Session, callee: Value) -> bool:
+    """Whether an error may be the program's: all values are known, and the class is its own."""
     owner = callee if isinstance(callee, type) else type(callee)
     return session.trace.exact and owner.__module__ == "__main__"
 
 
-def _path(callee: Any) -> str:  # noqa: ANN401
+def _path(callee: Value) -> str:
     if isinstance(callee, type):
         return callee.__name__
     return str(getattr(callee, "__name__", type(callee).__name__))
 
 
 def _fitted(
-    session: Session, callee: Any, path: str, args: list[Any], kwargs: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:  # noqa: ANN401
-    """The arguments as the framework can take them: numbers or tensors in the place of unknown ones, and small."""
+    session: Session, callee: Value, path: str, args: list[Value], kwargs: dict[str, Value]
+) -> tuple[list[Value], dict[str, Value]]:
+    """The arguments as the framework can take them: small, and nothing unknown among them."""
     facts = session.facts
-    sizes = facts.has("leaves.factories", f"torch.{path}") and not path.endswith("_like") and path != "from_numpy"
+    is_factory = facts.has("leaves.factories", f"torch.{path}") and not path.endswith("_like")
+    sizes = (is_factory and path != "from_numpy") or path in _SIZED or facts.has("tensor.views", path)
     makes = isinstance(callee, type) and not issubclass(callee, session.backend.torch.Tensor)
     if makes and callee.__module__ == "__main__":
         return args, kwargs
-    numbers = sizes or makes or facts.has("tensor.views", path)
+    numbers = sizes or makes
     if isinstance(callee, session.backend.torch.nn.Module):
         numbers = False
-    keeps = path in ("Sequential", "ModuleList", "ModuleDict", "Parameter", "as_tensor", "tensor", "DataLoader")
+    keeps = path in (
+        "Sequential",
+        "ModuleList",
+        "ModuleDict",
+        "Parameter",
+        "as_tensor",
+        "tensor",
+        "DataLoader",
+    )
 
-    def fit(value: Any, number: bool) -> Any:  # noqa: ANN401
+    def fit(value: Value, number: bool) -> Value:
         if isinstance(value, Wild):
             return _fit_unknown(session, value, number, path)
         if isinstance(value, list | tuple) and type(value) in (list, tuple):
             return type(value)(fit(one, number) for one in value)
-        return clipped(value) if (sizes or makes) and not keeps else value
+        small = clipped(value) if (sizes or makes) and not keeps else value
+        if small is not value:
+            session.invent()
+        return small
 
     fitted = [fit(value, numbers and not keeps) for value in args]
     named = {key: fit(value, (numbers and not keeps) or key in _NUMBERS) for key, value in kwargs.items()}
     return fitted, named
 
 
-def _fit_unknown(session: Session, value: Wild, number: bool, path: str) -> Any:  # noqa: ANN401
+def _fit_unknown(session: Session, value: Wild, number: bool, path: str) -> Value:
     if path == "set_grad_enabled" or (path == "inference_mode" and value.source is None):
         return bool(value)
-    if path in ("apply", "checkpoint", "Sequential", "ModuleList") and value.source is None and value.role != "data":
+    if (
+        path in ("apply", "checkpoint", "Sequential", "ModuleList")
+        and value.source is None
+        and value.role != "data"
+    ):
         return value if path in ("apply", "checkpoint") else _as_module(session, value)
     if number and value.source is None:
         return 2
-    if value.role == "number" and value.source is None and path not in ("tensor", "as_tensor", "from_numpy", "stack"):
+    if (
+        value.role == "number"
+        and value.source is None
+        and path not in ("tensor", "as_tensor", "from_numpy", "stack")
+    ):
         return 2 if number else value.tensor()
     return value.tensor()
 
 
-def _as_module(session: Session, value: Wild) -> Any:  # noqa: ANN401
+def _as_module(session: Session, value: Wild) -> Value:
     """A module that calls something unknown."""
     from gradguard.replay.outside import stand_in
 
     return stand_in(session, value.hint or "Module")()
 
 
-def _not_scalar(session: Session, callee: Any, args: list[Any], error: Exception) -> Any:  # noqa: ANN401
+def _not_scalar(session: Session, callee: Value, args: list[Value], error: Exception) -> Value:
     """Backward on what is no scalar only because shapes are made up."""
     if session.trace.exact:
         raise error
@@ -166,8 +195,8 @@ def _not_scalar(session: Session, callee: Any, args: list[Any], error: Exception
 
 
 def _substitute(
-    session: Session, callee: Any, path: str, args: list[Any], kwargs: dict[str, Any], error: Exception
-) -> Any:  # noqa: ANN401
+    session: Session, callee: Value, path: str, args: list[Value], kwargs: dict[str, Value], error: Exception
+) -> Value:
     torch = session.backend.torch
     owner = getattr(callee, "__self__", None)
     if isinstance(callee, torch.nn.Module):
@@ -176,7 +205,7 @@ def _substitute(
         return module_surrogate(session, owner, tuple(args), kwargs)
     if isinstance(callee, type):
         return _constructed(session, callee, args, kwargs, error)
-    if path in ("backward", "grad") or isinstance(error, AttributeError) and owner is None and not args:
+    if path in ("backward", "grad"):
         raise error
     if session.backend.is_tensor(owner):
         return surrogate(session, path, (owner, *args), kwargs)
@@ -185,7 +214,9 @@ def _substitute(
     return surrogate(session, path, tuple(args), kwargs)
 
 
-def _constructed(session: Session, callee: type, args: list[Any], kwargs: dict[str, Any], error: Exception) -> Any:  # noqa: ANN401
+def _constructed(
+    session: Session, callee: type, args: list[Value], kwargs: dict[str, Value], error: Exception
+) -> Value:
     """An object of a class of the framework that refuses these arguments."""
     from gradguard.replay.outside import stand_in
 
@@ -202,7 +233,7 @@ def _constructed(session: Session, callee: type, args: list[Any], kwargs: dict[s
     return surrogate(session, callee.__name__, tuple(args), kwargs)
 
 
-def decorated(frame: Frame, decorator: Any, value: Any) -> Any:  # noqa: ANN401
+def decorated(frame: Frame, decorator: Value, value: Value) -> Value:
     """A function or class under a decorator; an unknown decorator leaves it as it is."""
     session = frame.session
     if isinstance(decorator, Wild | Namespace):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 STEPS = 20_000
 SECONDS = 0.3
+SECONDS_ON_TORCH = 10.0
 CALL_DEPTH = 24
 ROUNDS = 2
 """Rounds of a loop over something unknown or long."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradguard.infer.sites import Site
 from gradguard.ir import nodes as ir
@@ -14,6 +14,7 @@ from gradguard.replay.execute import Returned
 from gradguard.replay.messages import first_sentence
 from gradguard.replay.session import Session
 from gradguard.replay.trace import Modes, Seen
+from gradguard.replay.value import Value, words
 
 if TYPE_CHECKING:
     from gradguard.infer.program import Program
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
 REPEATS = 2
 TEXT = 60
-_ASKING = frozenset("backward grad register_hook retain_grad requires_grad_ detach item numpy".split())
-_SWITCHES = frozenset("no_grad inference_mode enable_grad set_grad_enabled".split())
-_READ = frozenset("grad requires_grad data".split())
+FEW = 4
+_ASKING = words("backward grad register_hook retain_grad requires_grad_ detach item numpy")
+_SWITCHES = words("no_grad inference_mode enable_grad set_grad_enabled")
+_READ = words("grad requires_grad data")
 
 
 def notable(lowered: Module) -> frozenset[int]:
@@ -38,7 +40,9 @@ def notable(lowered: Module) -> frozenset[int]:
             match node:
                 case ir.Entry(at=at) | ir.Yield(at=at):
                     found.add(at)
-                case ir.Call(func=ir.Attr(name=name) | ir.Name(id=name), at=at) if name in _ASKING | _SWITCHES:
+                case ir.Call(func=ir.Attr(name=name) | ir.Name(id=name), at=at) if (
+                    name in _ASKING | _SWITCHES
+                ):
                     found.add(at)
                 case ir.Attr(name=name, at=at) if name in _READ:
                     found.add(at)
@@ -102,7 +106,9 @@ def _backward(session: Session, seen: Seen) -> str:
     """What a backward that came back has done."""
     if not session.is_backward(seen):
         return _value(session, seen.value)
-    reached = [(name, leaf) for name, leaf in session.leaves.values() if any(leaf is one for one in seen.reached)]
+    reached = [
+        (name, leaf) for name, leaf in session.leaves.values() if any(leaf is one for one in seen.reached)
+    ]
     count = f"{len(reached)} gradient{'' if len(reached) == 1 else 's'}"
     parts = [f"Ok with {count}"]
     parts += [f"{name}.grad = {_numbers(leaf.grad)}" for name, leaf in reached[:REPEATS]]
@@ -110,17 +116,25 @@ def _backward(session: Session, seen: Seen) -> str:
     return ", ".join(parts)
 
 
-def _value(session: Session, value: Any) -> str:  # noqa: ANN401
+def _value(session: Session, value: Value) -> str:
     tensor = session.tensor_of(value)
     if tensor is None:
         return "" if not isinstance(value, bool | int | float | str | None) else _short(repr(value))
     query = session.gradient_query
-    return f"{_numbers(tensor)}, {query} {str(bool(tensor.requires_grad)).lower()}"
+    answer = bool(tensor.requires_grad) is not (query == "stop_gradient")
+    return f"{_numbers(tensor)}, {query} {str(answer).lower()}"
 
 
-def _numbers(tensor: Any) -> str:  # noqa: ANN401
-    values = tensor.detach().tolist() if tensor.numel() <= 4 else None
-    return _short(str(values)) if values is not None else f"tensor of shape {list(tensor.shape)}"
+def _numbers(tensor: Value) -> str:
+    if tensor.numel() > FEW:
+        return f"tensor of shape {list(tensor.shape)}"
+    return _short(str(_rounded(tensor.detach().tolist())))
+
+
+def _rounded(values: Value) -> Value:
+    if isinstance(values, list):
+        return [_rounded(one) for one in values]
+    return round(values, 6) if isinstance(values, float) else values
 
 
 def _short(text: str) -> str:

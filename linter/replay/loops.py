@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from gradguard.ir import nodes as ir
 from gradguard.replay.branches import decide, places
 from gradguard.replay.evaluate import evaluate, note_suspended
-from gradguard.replay.functions import Steps, Suspended, awaiting
+from gradguard.replay.functions import Steps, Suspended
 from gradguard.replay.limits import ROUNDS, SHORT
 from gradguard.replay.scopes import Frame
 from gradguard.replay.session import Session
 from gradguard.replay.targets import assign
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
 
-def bounded(session: Session, source: Any) -> Iterator[Any]:  # noqa: ANN401
-    """What a loop goes through: all of a short sequence, two elements of a long range or of something unknown."""
+def bounded(session: Session, source: Value) -> Iterator[Value]:
+    """What a loop goes through: all of a short sequence, two elements of a long or unknown one."""
     if isinstance(source, Wild):
         yield from source.elements(ROUNDS)
         return
@@ -46,11 +46,11 @@ def execute_for(frame: Frame, node: ir.For) -> Steps:
     else:
         items = bounded(session, source)
         if session.missing_grads is not None and _holds_missing(frame, node):
-            return (yield from _watched_update(frame, node, list(items)))
+            return (yield from _watched_update(frame, node, _as_parameters(frame, node, list(items))))
     return (yield from _go_through(frame, node, items))
 
 
-def _go_through(frame: Frame, node: ir.For, items: Iterator[Any]) -> Steps:
+def _go_through(frame: Frame, node: ir.For, items: Iterator[Value]) -> Steps:
     from gradguard.replay.execute import Broke, Continued, execute
 
     session = frame.session
@@ -73,11 +73,11 @@ def _go_through(frame: Frame, node: ir.For, items: Iterator[Any]) -> Steps:
 class _Token:
     """A suspension on the way to the driver, as against an element."""
 
-    def __init__(self, token: Any) -> None:  # noqa: ANN401
+    def __init__(self, token: Value) -> None:
         self.token = token
 
 
-def _asynchronous(frame: Frame, source: Any) -> Iterator[Any]:  # noqa: ANN401
+def _asynchronous(frame: Frame, source: Value) -> Iterator[Value]:
     iterator = source.__aiter__()
     for _ in range(4 * SHORT):
         steps = iterator.__anext__().__await__()
@@ -97,10 +97,27 @@ def _holds_missing(frame: Frame, node: ir.For) -> bool:
     site = frame.session.missing_grads
     if site is None or site.module != frame.module.key or site.at not in places(frame.session, node.body):
         return False
-    return not any(isinstance(one, ir.For) and site.at in places(frame.session, one.body) for one in node.body)
+    return not any(
+        isinstance(one, ir.For) and site.at in places(frame.session, one.body) for one in node.body
+    )
 
 
-def _watched_update(frame: Frame, node: ir.For, items: list[Any]) -> Steps:
+def _as_parameters(frame: Frame, node: ir.For, items: list[Value]) -> list[Value]:
+    """The items of a loop over parameters, with parameters in the place of unknown ones."""
+    count = len(node.target.items) if isinstance(node.target, ir.Sequence) else 1
+    made: list[Value] = []
+    for item in items:
+        if not isinstance(item, Wild) or item.source is not None:
+            made.append(item)
+        elif count == 1:
+            made.append(item.parameters()[0])
+        else:
+            first, *others = item.elements(count)
+            made.append((first, *(one.parameters()[0] if isinstance(one, Wild) else one for one in others)))
+    return made
+
+
+def _watched_update(frame: Frame, node: ir.For, items: list[Value]) -> Steps:
     """The loop over parameters, once with gradients and once without any; what it changes is noted."""
     from gradguard.replay.mixtures import tensors_in
 
@@ -133,7 +150,7 @@ def _filtered_update(frame: Frame, node: ir.For) -> Steps:
     session = frame.session
     present, missing = Update(), Update()
     session.trace.facts.setdefault("updates", []).append((present, missing))
-    tensors: list[Any] = []
+    tensors: list[Value] = []
     for update in (present, missing):
         session.filling = update is present
         items = list(bounded(session, (yield from evaluate(frame, node.iter))))
@@ -156,14 +173,14 @@ class Update:
 
 
 def _in_optimizer(frame: Frame) -> bool:
-    """Whether the loop stands in a method of an optimizer, which passes over missing gradients by contract."""
+    """Whether the loop stands in an optimizer, which passes over missing gradients by contract."""
     if frame.function is None or not frame.function.params:
         return False
     owner = frame.values.get(frame.function.params[0].name)
     return isinstance(owner, frame.session.backend.torch.optim.Optimizer)
 
 
-def _observed(frame: Frame, node: ir.For, items: list[Any], tensors: list[Any], update: Update) -> Steps:
+def _observed(frame: Frame, node: ir.For, items: list[Value], tensors: list[Value], update: Update) -> Steps:
     session = frame.session
     before = [(tensor, tensor.detach().clone()) for tensor in tensors]
     update.tensors = len(tensors)
@@ -173,7 +190,8 @@ def _observed(frame: Frame, node: ir.For, items: list[Any], tensors: list[Any], 
     return end
 
 
-def set_gradients(session: Session, tensors: list[Any], present: bool) -> None:
+def set_gradients(session: Session, tensors: list[Value], present: bool) -> None:
+    """Give all leaves a gradient of ones, or take it away."""
     for tensor in tensors:
         if tensor.is_leaf and tensor.is_floating_point():
             tensor.grad = session.backend.torch.ones_like(tensor) if present else None

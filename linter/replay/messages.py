@@ -23,7 +23,13 @@ _TELLING = (
     "context manager protocol",
     "must be bool",
 )
-_UNTRACKED = ("does not require grad", "doesn't require gradient", "can't retain_grad", "None of the", "not have been used")
+_UNTRACKED = (
+    "does not require grad",
+    "doesn't require gradient",
+    "can't retain_grad",
+    "None of the",
+    "not have been used",
+)
 
 
 def is_gradient_error(error: BaseException) -> bool:

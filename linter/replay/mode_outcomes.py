@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gradguard.infer.events import CoroutineGuarded
 from gradguard.replay.case import Case
@@ -11,6 +10,7 @@ from gradguard.replay.messages import first_sentence, is_untracked_error
 from gradguard.replay.outcomes import FINE, Verdict, raised
 from gradguard.replay.session import Session
 from gradguard.replay.trace import Seen
+from gradguard.replay.value import Value
 
 
 def without_effect(case: Case, session: Session) -> Verdict | None:
@@ -19,7 +19,11 @@ def without_effect(case: Case, session: Session) -> Verdict | None:
     inside = _inside(case, session)
     if inside:
         wrong = [seen for guard, seen in inside if seen.after.records is not _switches_on(guard)]
-        return Verdict("silent", f"recording is {'on' if wrong[0].after.records else 'off'} inside") if wrong else FINE
+        return (
+            Verdict("silent", f"recording is {'on' if wrong[0].after.records else 'off'} inside")
+            if wrong
+            else FINE
+        )
     if not made:
         return None
     if any(id(seen.value) in session.entered for seen in made):
@@ -29,16 +33,18 @@ def without_effect(case: Case, session: Session) -> Verdict | None:
     return FINE
 
 
-def _switches_on(guard: Any) -> bool:  # noqa: ANN401
+def _switches_on(guard: Value) -> bool:
     """Whether a guard object is one that switches recording on."""
     name = type(guard).__name__
-    return name == "enable_grad" or (name in ("set_grad_enabled", "inference_mode") and guard.mode is (name[0] == "s"))
+    return name == "enable_grad" or (
+        name in ("set_grad_enabled", "inference_mode") and guard.mode is (name[0] == "s")
+    )
 
 
-def _inside(case: Case, session: Session) -> list[tuple[Any, Seen]]:
-    """The modes met inside the with block, the decorated function or the decorated class's methods, with the guard."""
+def _inside(case: Case, session: Session) -> list[tuple[Value, Seen]]:
+    """The modes met in the with block, the decorated function or class, each with the guard."""
     blocks = case.around.get("with", ())
-    found: list[tuple[Any, Seen]] = []
+    found: list[tuple[Value, Seen]] = []
     made: Seen | None = None
     for seen in session.trace.seen:
         if seen.site == case.site and seen.kind in ("node", "read"):
@@ -60,7 +66,9 @@ def _seen(case: Case, session: Session, where: str, kind: str) -> list[Seen]:
 def miscalled(case: Case, session: Session) -> Verdict | None:
     """GRD302: the with statement or the name raises, or the call guards nothing."""
     entries = case.around.get("with", ())
-    found = raised(case, session, lambda error: isinstance(error, TypeError | AttributeError), case.site, *entries)
+    found = raised(
+        case, session, lambda error: isinstance(error, TypeError | AttributeError), case.site, *entries
+    )
     return without_effect(case, session) if found is None else found
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
 
-from gradguard.replay.limits import LONGEST
+from gradguard.replay.fences import are_too_large, check_operation, tame
 from gradguard.replay.messages import is_gradient_error
 from gradguard.replay.mixtures import mixture, surrogate
 from gradguard.replay.session import Session
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+_BINARY: dict[str, Callable[[Value, Value], Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -27,7 +27,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "<<": operator.lshift,
     ">>": operator.rshift,
 }
-_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+_IN_PLACE: dict[str, Callable[[Value, Value], Value]] = {
     "+": operator.iadd,
     "-": operator.isub,
     "*": operator.imul,
@@ -43,8 +43,12 @@ _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     ">>": operator.irshift,
 }
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "div", "%": "sub", "**": "pow", "@": "matmul"}
-_UNARY: dict[str, Callable[[Any], Any]] = {"neg": operator.neg, "pos": operator.pos, "invert": operator.invert}
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+_UNARY: dict[str, Callable[[Value], Value]] = {
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "invert": operator.invert,
+}
+_COMPARE: dict[str, Callable[[Value, Value], Value]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -60,16 +64,18 @@ _ELEMENTWISE = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _OPPOSITES = {"!=": "==", "is-not": "is", "not-in": "in"}
 
 
-def binary(session: Session, op: str, left: Any, right: Any, in_place: bool = False) -> Any:  # noqa: ANN401
+def binary(session: Session, op: str, left: Value, right: Value, in_place: bool = False) -> Value:
     """`left op right`, or `left op= right`."""
     if isinstance(left, Wild) or isinstance(right, Wild):
         found = _with_unknown(session, op, left, right, in_place)
         if not isinstance(found, tuple):
             return found
         left, right = found
-    _check_size(op, left, right)
+    check_operation(op, left, right)
     try:
-        return (_IN_PLACE if in_place else _BINARY)[op](left, right)
+        if are_too_large(session, (left, right)) and left.shape != right.shape:
+            raise ValueError
+        return tame(session, (_IN_PLACE if in_place else _BINARY)[op](left, right))
     except Exception as error:
         tensors = session.backend.is_tensor(left) or session.backend.is_tensor(right)
         if not tensors or left is None or right is None or is_gradient_error(error):
@@ -80,7 +86,7 @@ def binary(session: Session, op: str, left: Any, right: Any, in_place: bool = Fa
         return surrogate(session, name, (left, right), {})
 
 
-def _with_unknown(session: Session, op: str, left: Any, right: Any, in_place: bool) -> Any:  # noqa: ANN401
+def _with_unknown(session: Session, op: str, left: Value, right: Value, in_place: bool) -> Value:
     """The operands with tensors in the place of unknown ones, or the result where that stays unknown."""
     is_tensor = session.backend.is_tensor
     known = [one for one in (left, right) if not isinstance(one, Wild)]
@@ -98,25 +104,13 @@ def _with_unknown(session: Session, op: str, left: Any, right: Any, in_place: bo
     return Wild(session, "", role)
 
 
-def _as_operand(session: Session, value: Any) -> Any:  # noqa: ANN401
+def _as_operand(session: Session, value: Value) -> Value:
     if not isinstance(value, Wild):
         return value
     return 0.5 if value.role == "number" and value.source is None else value.tensor()
 
 
-def _check_size(op: str, left: Any, right: Any) -> None:  # noqa: ANN401
-    """Refuse what would fill the memory."""
-    if op == "**" and isinstance(left, int) and isinstance(right, int) and right > 64 and abs(left) > 1:
-        raise OverflowError("too large a power")
-    if op == "<<" and isinstance(right, int) and right > 256:
-        raise OverflowError("too large a shift")
-    if op == "*":
-        for many, times in ((left, right), (right, left)):
-            if isinstance(many, list | tuple | str | bytes) and isinstance(times, int) and len(many) * times > LONGEST:
-                raise OverflowError("too long a repetition")
-
-
-def unary(session: Session, op: str, value: Any) -> Any:  # noqa: ANN401
+def unary(session: Session, op: str, value: Value) -> Value:
     """`-value` and its like."""
     if isinstance(value, Wild):
         if value.source is None and value.role != "data":
@@ -130,7 +124,7 @@ def unary(session: Session, op: str, value: Any) -> Any:  # noqa: ANN401
         return surrogate(session, op, (value,), {})
 
 
-def compare(session: Session, op: str, left: Any, right: Any) -> Any:  # noqa: ANN401
+def compare(session: Session, op: str, left: Value, right: Value) -> Value:
     """`left op right` of a comparison: an unknown truth where an operand is unknown."""
     if op in ("is", "is-not") and (left is None or right is None):
         other = right if left is None else left
@@ -143,12 +137,14 @@ def compare(session: Session, op: str, left: Any, right: Any) -> Any:  # noqa: A
     try:
         return _COMPARE[op](left, right)
     except Exception as error:
-        if is_gradient_error(error) or not (session.backend.is_tensor(left) or session.backend.is_tensor(right)):
+        if is_gradient_error(error) or not (
+            session.backend.is_tensor(left) or session.backend.is_tensor(right)
+        ):
             raise
         return Wild(session, "truth", "truth")
 
 
-def _are_tensors(session: Session, left: Any, right: Any) -> bool:  # noqa: ANN401
+def _are_tensors(session: Session, left: Value, right: Value) -> bool:
     """Whether a comparison is between tensors, or a tensor and a number."""
     both = (left, right)
     if not all(session.tensor_of(one) is not None or isinstance(one, int | float | Wild) for one in both):
@@ -156,7 +152,7 @@ def _are_tensors(session: Session, left: Any, right: Any) -> bool:  # noqa: ANN4
     return any(session.tensor_of(one) is not None or getattr(one, "role", "") == "data" for one in both)
 
 
-def _unknown_truth(session: Session, op: str, left: Any, right: Any) -> Any:  # noqa: ANN401
+def _unknown_truth(session: Session, op: str, left: Value, right: Value) -> Value:
     """The same question has the same answer each time; its opposite has the opposite one."""
     owner, other = (left, right) if isinstance(left, Wild) else (right, left)
     try:

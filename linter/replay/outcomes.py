@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradguard.infer.events import (
     ActivationCut,
@@ -18,6 +18,7 @@ from gradguard.replay.case import Case
 from gradguard.replay.messages import first_sentence, is_gradient_error, is_untracked_error
 from gradguard.replay.session import Session
 from gradguard.replay.trace import Seen
+from gradguard.replay.value import Value
 
 SHOWN = 3
 
@@ -92,7 +93,7 @@ def _came_back(session: Session) -> str:
     return "backward comes back without an error"
 
 
-def _receiver(session: Session, seen: Seen) -> Any:  # noqa: ANN401
+def _receiver(session: Session, seen: Seen) -> Value:
     return next((t for one in seen.operands if (t := session.tensor_of(one)) is not None), None)
 
 
@@ -121,7 +122,9 @@ def _constant(case: Case, session: Session) -> Verdict | None:
     if not passed or not _passed(case, session):
         return None
     if any(seen.tracked is not True for seen in passed):
-        return Verdict("silent", "the sum is differentiated without an error, and this term passes no gradient on")
+        return Verdict(
+            "silent", "the sum is differentiated without an error, and this term passes no gradient on"
+        )
     return FINE
 
 
@@ -130,7 +133,9 @@ def _forced(case: Case, session: Session) -> Verdict | None:
     found = raised(case, session, is_gradient_error, case.site)
     if found is not None:
         return found
-    flagged = [tensor for seen in session.trace.at(case.site, "node", "read") for tensor in _flagged(session, seen)]
+    flagged = [
+        tensor for seen in session.trace.at(case.site, "node", "read") for tensor in _flagged(session, seen)
+    ]
     passed = _passed(case, session)
     if not flagged or not passed or not _was_computed(case, session):
         return raised(case, session, is_gradient_error, case.sink)
@@ -157,7 +162,7 @@ def _was_computed(case: Case, session: Session) -> bool:
     return not made or any(seen.tracked is not True for seen in made)
 
 
-def _flagged(session: Session, seen: Seen) -> list[Any]:
+def _flagged(session: Session, seen: Seen) -> list[Value]:
     values = [seen.value] if seen.value is not None else list(seen.operands[:1])
     return [tensor for one in values if (tensor := session.tensor_of(one)) is not None]
 
@@ -175,7 +180,9 @@ def _gradient(case: Case, session: Session) -> Verdict | None:
     if any(isinstance(seen.value, tuple) and None in seen.value for seen in passed):
         return Verdict("silent", "the gradient is None")
     silent = [seen for seen in passed if _receiver_tracked(session, seen) is False]
-    return Verdict("silent", "the call comes back without an error and without a gradient") if silent else FINE
+    return (
+        Verdict("silent", "the call comes back without an error and without a gradient") if silent else FINE
+    )
 
 
 def _read(session: Session, passed: list[Seen]) -> Verdict | None:
@@ -184,10 +191,12 @@ def _read(session: Session, passed: list[Seen]) -> Verdict | None:
     if len(missing) < len(passed):
         return FINE
     bases = [tensor for seen in missing if (tensor := _receiver(session, seen)) is not None]
-    if any(not tensor.is_leaf for tensor in bases):
+    if any(not tensor.is_leaf and id(tensor) not in session.made_up for tensor in bases):
         error = session.trace.error
         if isinstance(error, TypeError | AttributeError) and "None" in str(error):
-            return Verdict("raises", f"`.grad` is None as the tensor is no leaf, then {first_sentence(error)}")
+            return Verdict(
+                "raises", f"`.grad` is None as the tensor is no leaf, then {first_sentence(error)}"
+            )
         return Verdict("silent", "`.grad` is None: the tensor is no leaf")
     return None
 
@@ -209,7 +218,9 @@ def _returned_loss(case: Case, session: Session) -> Verdict | None:
                 tensor.sum().backward()
             except RuntimeError as error:
                 return Verdict("raises", f"the trainer's backward raises {first_sentence(error)}")
-        return Verdict("silent", "the trainer's backward comes back without an error, and no leaf gets a gradient")
+        return Verdict(
+            "silent", "the trainer's backward comes back without an error, and no leaf gets a gradient"
+        )
     return None
 
 
@@ -239,7 +250,7 @@ def _view(case: Case, session: Session) -> Verdict | None:
     return FINE
 
 
-def _is_nobodys(tensor: Any) -> bool:  # noqa: ANN401
+def _is_nobodys(tensor: Value) -> bool:
     """Whether a view has no node in the graph."""
     try:
         return bool(tensor.is_leaf)
@@ -255,18 +266,27 @@ def _update(case: Case, session: Session) -> Verdict | None:
             continue
         if missing.ended and missing.tensors and not missing.changed and _writes(case, present):
             what = "a parameter" if missing.tensors == 1 else f"{missing.tensors} parameters"
-            return Verdict("silent", f"{what} without a gradient: the loop ends without an error and changes nothing")
-    return FINE if notes else None
+            return Verdict(
+                "silent", f"{what} without a gradient: the loop ends without an error and changes nothing"
+            )
+    return FINE if any(missing.tensors or present.tensors for present, missing in notes) else None
 
 
-def _writes(case: Case, present: Any) -> bool:  # noqa: ANN401
-    """Whether the loop was seen to change a parameter that has a gradient; tensors that can have none are no proof."""
+def _writes(case: Case, present: Value) -> bool:
+    """Whether the loop writes a parameter that has a gradient, as was seen or as the linter says."""
     return bool(present.changed) or case.event is not None
+
+
+def _is_missing(error: BaseException) -> bool:
+    """Whether an error says that there is no graph, or that None is there in place of a gradient."""
+    return is_untracked_error(error) or (
+        isinstance(error, TypeError | AttributeError) and "None" in str(error)
+    )
 
 
 def _rebound(case: Case, session: Session) -> Verdict | None:
     """GRD202: the next gradient of the new tensor is missing."""
-    found = raised(case, session, lambda error: True, case.sink)
+    found = raised(case, session, _is_missing, case.sink)
     if found is not None:
         return found
     passed = _passed(case, session)
@@ -289,10 +309,10 @@ def _freeze(case: Case, session: Session) -> Verdict | None:
     if not passed:
         return raised(case, session, lambda error: True, case.site)
     owner = next((one for seen in passed for one in seen.operands[:1]), None)
-    tensors: list[Any] = []
+    tensors: list[Value] = []
     if session.tensor_of(owner) is not None:
         tensors = [session.tensor_of(owner)]
-    elif isinstance(owner, session.backend.torch.nn.Module) or isinstance(owner, Wild):
+    elif isinstance(owner, session.backend.torch.nn.Module | Wild):
         tensors = list(owner.parameters())
     if not tensors:
         return None
@@ -308,7 +328,9 @@ def _guarded_module(case: Case, session: Session) -> Verdict | None:
     entries = [seen for site in case.around.get("function", ()) for seen in trace.at(site, "enter")]
     if not calls and not entries:
         return None
-    guarded = all(not seen.tracked for seen in calls) if calls else all(not seen.after.records for seen in entries)
+    guarded = (
+        all(not seen.tracked for seen in calls) if calls else all(not seen.after.records for seen in entries)
+    )
     missing = session.without_gradient()
     return Verdict("silent", unreached(missing)) if guarded and missing else FINE
 
@@ -321,7 +343,9 @@ def _made_under_inference(case: Case, session: Session) -> Verdict | None:
     if not trace.at(case.site):
         return None
     lost = tuple(name for name, leaf in session.leaves.values() if leaf.is_inference() and leaf.grad is None)
-    return Verdict("silent", f"backward and step run without an error, and {unreached(lost)}") if lost else FINE
+    return (
+        Verdict("silent", f"backward and step run without an error, and {unreached(lost)}") if lost else FINE
+    )
 
 
 _DECIDERS: dict[str, Callable[[Case, Session], Verdict | None]] = {
@@ -340,4 +364,3 @@ _DECIDERS: dict[str, Callable[[Case, Session], Verdict | None]] = {
     "GRD311": _made_under_inference,
     "GRD401": _freeze,
 }
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gradguard.findings import Replay
@@ -10,6 +11,7 @@ from gradguard.infer.events import FlagForced, ModeLeft
 from gradguard.infer.sites import Root
 from gradguard.replay.backend import Backend
 from gradguard.replay.case import Case
+from gradguard.replay.limits import SECONDS, SECONDS_ON_TORCH
 from gradguard.replay.messages import first_sentence
 from gradguard.replay.outcomes import Verdict, verdict
 from gradguard.replay.session import Policy, Session
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
     from gradguard.infer.program import Program
 
 CONFIRMED = ("raises", "silent")
+TOTAL, TOTAL_ON_TORCH = 0.6, 20.0
+"""Seconds after which no further run of a finding is begun."""
 _ALL_UNTRACKED = "it depends on values that the replay does not know"
 
 
 def replay_case(case: Case, program: Program, facts: Facts, backend: Backend) -> Replay:
-    """What happens at run time. The replay never raises: what goes wrong in it is a reason to be inconclusive."""
+    """What happens at run time. It never raises: what goes wrong in the replay makes it inconclusive."""
     return replay_in_full(case, program, facts, backend)[0]
 
 
@@ -40,30 +44,47 @@ def replay_in_full(
     return Replay(name, outcome, detail), session
 
 
-def _replayed(
-    case: Case, program: Program, facts: Facts, backend: Backend
-) -> tuple[Verdict, Session | None]:
+def _replayed(case: Case, program: Program, facts: Facts, backend: Backend) -> tuple[Verdict, Session | None]:
     reasons: list[tuple[str, Session]] = []
     fine: tuple[Verdict, Session] | None = None
+    ends = perf_counter() + (TOTAL if backend.embedded else TOTAL_ON_TORCH)
+    chose = True
     for root, policy in _attempts(case):
         if fine is not None and (policy.forced or root != case.roots[0]):
             break
+        if reasons and perf_counter() > ends:
+            break
+        if not policy.truth and not chose:
+            continue
         session = run(case, program, facts, backend, root, policy)
-        found = verdict(case, session)
+        found, chose = verdict(case, session), session.trace.chose
         if found is None:
             reasons.append((_reason(session), session))
-            continue
-        if found.outcome in CONFIRMED:
+        elif found.outcome in CONFIRMED:
             return found, session
-        fine = found, session
-        if not session.trace.exact and not _holds_without_graph(case, program, facts, backend, root, policy):
+        elif doubt := _doubt(case, session, root):
+            reasons.append((doubt, session))
+        elif not session.trace.exact and not _holds_without_graph(
+            case, program, facts, backend, root, policy
+        ):
             return Verdict("inconclusive", _ALL_UNTRACKED), session
-        if not session.trace.chose and policy.fails is None and not isinstance(case.event, ModeLeft):
-            break
+        else:
+            fine = found, session
     if fine is not None:
         return fine
     reason, tried = reasons[0] if reasons else ("the replay has no place to start from", None)
     return Verdict("inconclusive", reason), tried
+
+
+def _doubt(case: Case, session: Session, root: Root) -> str:
+    """Why a run in which nothing happens does not refute the finding; "" where it does."""
+    if root != case.roots[0]:
+        return "it does not happen in a run that starts elsewhere"
+    if session.trace.stopped or session.trace.error is not None:
+        return _reason(session)
+    if not all(site in session.reached for site in case.witness if site.at >= 0):
+        return "the replay does not come by all places of the finding"
+    return ""
 
 
 def _attempts(case: Case) -> Iterator[tuple[Root, Policy]]:
@@ -87,9 +108,7 @@ def _holds_without_graph(
     return found is not None and found.outcome not in CONFIRMED
 
 
-def run(
-    case: Case, program: Program, facts: Facts, backend: Backend, root: Root, policy: Policy
-) -> Session:
+def run(case: Case, program: Program, facts: Facts, backend: Backend, root: Root, policy: Policy) -> Session:
     """One run of a root, watched at the places of a case."""
     session = Session(
         program,
@@ -98,6 +117,7 @@ def run(
         case.watched(),
         policy,
         sinks=frozenset((case.sink,)),
+        seconds=SECONDS if backend.embedded else SECONDS_ON_TORCH,
         missing_grads=case.site if case.code == "GRD201" else None,
         rebinds=backend.embedded and backend.profile != "torch",
     )

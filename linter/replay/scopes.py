@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any
 
 from gradguard.infer.sites import Site
 from gradguard.ir import nodes as ir
 from gradguard.lower.module import Unreadable
 from gradguard.replay.session import Session
 from gradguard.replay.trace import Modes
+from gradguard.replay.value import Value
 from gradguard.replay.wild import unknown
 
 ABSENT = object()
@@ -18,14 +18,14 @@ ABSENT = object()
 
 @dataclass
 class Frame:
-    """One running function, class body, comprehension or module. `names` maps declared names to their kind."""
+    """One running function, class body, comprehension or module. `names` are the declared ones."""
 
     session: Session
     module: ModuleScope
-    values: dict[str, Any]
+    values: dict[str, Value]
     outer: Frame | None = None
     function: ir.Function | None = None
-    klass: list[Any] | None = None
+    klass: list[Value] | None = None
     is_class: bool = False
     wraps_awaits: bool = False
     names: dict[str, str] = field(default_factory=dict)
@@ -33,16 +33,17 @@ class Frame:
     handled: list[BaseException] = field(default_factory=list)
     resumed: Modes | None = None
 
-    def inner(self, values: dict[str, Any], **more: Any) -> Frame:  # noqa: ANN401
+    def inner(self, values: dict[str, Value], **more: Value) -> Frame:
         """A frame inside this one."""
         more.setdefault("klass", self.klass)
         more.setdefault("function", self.function)
         return Frame(self.session, self.module, values, self, watched=self.watched, **more)
 
     def site(self, at: int) -> Site:
+        """The place of a node of this frame's module."""
         return Site(self.module.key, at)
 
-    def read(self, name: str) -> Any:  # noqa: ANN401
+    def read(self, name: str) -> Value:
         """The value of a name; something unknown where nothing binds it."""
         if self.names.get(name) != "global":
             frame: Frame | None = self
@@ -52,7 +53,7 @@ class Frame:
                 frame = frame.outer
         return self.module.read(name)
 
-    def bind(self, name: str, value: Any) -> None:  # noqa: ANN401
+    def bind(self, name: str, value: Value) -> None:
         """Bind a name where the declarations say."""
         self.session.name(value, name)
         kind = self.names.get(name)
@@ -83,19 +84,20 @@ class ModuleScope:
 
     session: Session
     key: str
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
     running: set[int] = field(default_factory=set)
     ran: set[int] = field(default_factory=set)
 
     @property
     def __name__(self) -> str:
+        """The file's name."""
         return os.path.basename(self.key)
 
     def frame(self) -> Frame:
         """A frame whose names are the module's globals."""
         return Frame(self.session, self, self.values, watched=self.session.watched_in(self.key))
 
-    def find(self, name: str) -> Any:  # noqa: ANN401
+    def find(self, name: str) -> Value:
         """The value of a global, ABSENT where the module does not bind it."""
         if name in self.values:
             return resolved(self.values, name)
@@ -110,8 +112,8 @@ class ModuleScope:
                 return resolved(self.values, name)
         return self._from_star(name)
 
-    def read(self, name: str) -> Any:  # noqa: ANN401
-        """The value of a global or built-in name; something unknown, the same each time, where there is none."""
+    def read(self, name: str) -> Value:
+        """The value of a global or built-in name; something unknown where there is none."""
         from gradguard.replay.builtins import builtin
 
         value = self.find(name)
@@ -138,7 +140,7 @@ class ModuleScope:
         finally:
             self.running.discard(index)
 
-    def _from_star(self, name: str) -> Any:  # noqa: ANN401
+    def _from_star(self, name: str) -> Value:
         from gradguard.replay.imports import star_imports
         from gradguard.replay.outside import has_name, outside
 
@@ -161,14 +163,14 @@ class Deferred:
     busy: bool = False
 
 
-def resolved(values: dict[str, Any], name: str) -> Any:  # noqa: ANN401
+def resolved(values: dict[str, Value], name: str) -> Value:
     """The value of a bound name, an imported one looked up."""
     value = values[name]
     if not isinstance(value, Deferred):
         return value
     from gradguard.replay.imports import module_attribute
 
-    found: Any = ABSENT
+    found: Value = ABSENT
     if not value.busy:
         value.busy = True
         found = module_attribute(value.scope, value.name)
@@ -182,6 +184,8 @@ def module_scope(session: Session, key: str) -> ModuleScope:
     """The scope of a module in the tree."""
     scope: ModuleScope | None = session.modules.get(key)
     if scope is None:
-        scope = session.modules[key] = ModuleScope(session, key, {"__name__": os.path.basename(key).removesuffix(".py")})
+        scope = session.modules[key] = ModuleScope(
+            session, key, {"__name__": os.path.basename(key).removesuffix(".py")}
+        )
         scope.values["__file__"] = os.path.basename(key)
     return scope

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradguard.infer.sites import Site
 from gradguard.replay.backend import Backend
 from gradguard.replay.limits import CALL_DEPTH, SECONDS, STEPS, Stopped
 from gradguard.replay.trace import Modes, Seen, Trace
+from gradguard.replay.value import Value
 
 if TYPE_CHECKING:
     from gradguard.facts.tables import Facts
     from gradguard.infer.program import Program
 
+_LAST_STEPS = 500
 _NOTHING: frozenset[int] = frozenset()
 
 
@@ -23,9 +25,9 @@ _NOTHING: frozenset[int] = frozenset()
 class Policy:
     """How the replay decides what nobody knows.
 
-    `truth` is the answer to an unknown condition that the witness leaves open. `forced`: conditions on known
-    values follow the witness too, except those that ask for the tracking state. `tracked`: tensors that nobody
-    knows carry a graph. `fails`: the first call behind the site raises.
+    `truth` answers an unknown condition that the witness leaves open. `forced`: conditions on known
+    values follow the witness too, except those that ask for the tracking state. `tracked`: unknown tensors
+    carry a graph. `fails`: the first call behind the site raises.
     """
 
     truth: bool = True
@@ -51,23 +53,25 @@ class Session:
     depth: int = 0
     trace: Trace = field(default_factory=Trace)
     reached: set[Site] = field(default_factory=set)
-    modules: dict[str, Any] = field(default_factory=dict)
-    handed: list[Any] = field(default_factory=list)
-    functions: dict[int, Any] = field(default_factory=dict)
-    classes: dict[Site, Any] = field(default_factory=dict)
-    leaves: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    modules: dict[str, Value] = field(default_factory=dict)
+    handed: list[Value] = field(default_factory=list)
+    functions: dict[int, Value] = field(default_factory=dict)
+    classes: dict[Site, Value] = field(default_factory=dict)
+    leaves: dict[int, tuple[str, Value]] = field(default_factory=dict)
     backwards: set[Site] = field(default_factory=set)
-    entered: dict[int, Any] = field(default_factory=dict)
-    lazies: list[Any] = field(default_factory=list)
-    kept: list[Any] = field(default_factory=list)
+    entered: dict[int, Value] = field(default_factory=dict)
+    suspended: list[Value] = field(default_factory=list)
+    made_up: dict[int, Value] = field(default_factory=dict)
+    lazies: list[Value] = field(default_factory=list)
+    kept: list[Value] = field(default_factory=list)
     contains: dict[tuple[int, str], frozenset[int]] = field(default_factory=dict)
-    surrogates: dict[str, Any] = field(default_factory=dict)
+    surrogates: dict[str, Value] = field(default_factory=dict)
     resumed: list[Modes] = field(default_factory=list)
-    loop: Any = None
+    loop: Value = None
     armed: bool = False
     rebinds: bool = False
-    operands: tuple[Any, ...] = ()
-    assigned: Any = None
+    operands: tuple[Value, ...] = ()
+    assigned: Value = None
     ends: float = 0.0
 
     def __post_init__(self) -> None:
@@ -81,6 +85,20 @@ class Session:
             raise Stopped("the replay takes too many steps")
         if not self.steps & 63 and perf_counter() > self.ends:
             raise Stopped("the replay takes too long")
+
+    def close(self) -> None:
+        """End what is suspended, now and in this thread rather than whenever it is collected."""
+        self.steps = _LAST_STEPS
+        self.ends = perf_counter() + self.seconds
+        for steps in self.suspended:
+            try:
+                steps.close()
+            except (Exception, Stopped):
+                continue
+        for manager in self.entered.values():
+            scope = getattr(manager, "_scope", None)
+            if self.backend.embedded and scope is not None and hasattr(scope, "leave"):
+                scope.leave()
 
     def descend(self) -> None:
         """Enter a call; raises Stopped when calls nest too deeply."""
@@ -97,10 +115,10 @@ class Session:
         site: Site,
         kind: str,
         before: Modes,
-        value: Any = None,  # noqa: ANN401
+        value: Value = None,
         error: BaseException | None = None,
         resumed: Modes | None = None,
-        operands: tuple[Any, ...] = (),
+        operands: tuple[Value, ...] = (),
     ) -> None:
         """Add a passage through a watched place."""
         self.reached.add(site)
@@ -111,12 +129,12 @@ class Session:
             seen.missing, seen.reached = self.without_gradient(), self.with_gradient()
         self.trace.seen.append(seen)
 
-    def is_tracked(self, value: Any) -> bool | None:  # noqa: ANN401
+    def is_tracked(self, value: Value) -> bool | None:
         """Whether a tensor, or what stands for one, is tracked; None for anything else."""
         tensor = self.tensor_of(value)
         return None if tensor is None else bool(tensor.requires_grad)
 
-    def tensor_of(self, value: Any) -> Any:  # noqa: ANN401
+    def tensor_of(self, value: Value) -> Value:
         """The tensor that a value is or has become, None where it is none."""
         if self.backend.is_tensor(value):
             return value
@@ -124,7 +142,7 @@ class Session:
 
         return value.source if isinstance(value, Wild) else None
 
-    def name(self, value: Any, name: str) -> None:  # noqa: ANN401
+    def name(self, value: Value, name: str) -> None:
         """Remember what a leaf, or a module's parameters, are called in the program; the first name stays."""
         if self.backend.is_tensor(value):
             if id(value) not in self.leaves and value.requires_grad and self._is_leaf(value):
@@ -133,7 +151,7 @@ class Session:
             for inner, parameter in value.named_parameters():
                 self.leaves.setdefault(id(parameter), (f"{name}.{inner}", parameter))
 
-    def _is_leaf(self, tensor: Any) -> bool:  # noqa: ANN401
+    def _is_leaf(self, tensor: Value) -> bool:
         try:
             return bool(tensor.is_leaf)
         except RuntimeError:
@@ -147,7 +165,7 @@ class Session:
             )
         )
 
-    def with_gradient(self) -> tuple[Any, ...]:
+    def with_gradient(self) -> tuple[Value, ...]:
         """The leaves that have a gradient now."""
         return tuple(leaf for _, leaf in self.leaves.values() if leaf.grad is not None)
 

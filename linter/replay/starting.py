@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any
 
 from gradguard.infer.sites import Root, Site
 from gradguard.ir import nodes as ir
@@ -15,6 +14,7 @@ from gradguard.replay.functions import unknown_arguments
 from gradguard.replay.limits import SHORT, Stopped
 from gradguard.replay.scopes import ModuleScope, module_scope
 from gradguard.replay.session import Session
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
 LONG_CHUNK = 300
@@ -23,6 +23,7 @@ LONG_CHUNK = 300
 def run_root(session: Session, root: Root, sites: Iterable[Site] = ()) -> None:
     """Run a root; `session.trace` tells what was seen. `sites` are the places that the run is about."""
     trace = session.trace
+    session.backend.torch.manual_seed(0)
     with warnings.catch_warnings(), np_silence(), session.backend.thread():
         warnings.simplefilter("ignore")
         try:
@@ -36,6 +37,7 @@ def run_root(session: Session, root: Root, sites: Iterable[Site] = ()) -> None:
         except Exception as error:
             trace.error = error
         trace.modes = session.backend.modes()
+        session.close()
 
 
 def np_silence() -> AbstractContextManager[object]:
@@ -45,7 +47,7 @@ def np_silence() -> AbstractContextManager[object]:
     return numpy.errstate(all="ignore")
 
 
-def _run(session: Session, root: Root, sites: tuple[Site, ...]) -> Any:  # noqa: ANN401
+def _run(session: Session, root: Root, sites: tuple[Site, ...]) -> Value:
     scope = module_scope(session, root.module)
     if root.kind == "module":
         return run_top_level(scope)
@@ -80,7 +82,7 @@ def _at_top_level(session: Session, site: Site) -> bool:
     return lowered is not None and 0 <= index < len(lowered.chunks) and lowered.chunks[index].kind == "other"
 
 
-def _run_function(session: Session, scope: ModuleScope, root: Root) -> Any:  # noqa: ANN401
+def _run_function(session: Session, scope: ModuleScope, root: Root) -> Value:
     index = root.function_at // ir.CHUNK
     names = session.program.modules[root.module].chunks[index].binds
     value = scope.read(names[-1]) if names else None
@@ -97,7 +99,7 @@ def _run_function(session: Session, scope: ModuleScope, root: Root) -> Any:  # n
     return target(**unknown_arguments(scope.frame(), found, 0))
 
 
-def _own(session: Session, at: int) -> tuple[ir.Function, Any] | None:
+def _own(session: Session, at: int) -> tuple[ir.Function, Value] | None:
     """The function with a handle, and the Python function made of it."""
     for value in session.kept:
         function = session.functions.get(id(value))
@@ -106,7 +108,7 @@ def _own(session: Session, at: int) -> tuple[ir.Function, Any] | None:
     return None
 
 
-def _run_member(session: Session, scope: ModuleScope, root: Root) -> Any:  # noqa: ANN401
+def _run_member(session: Session, scope: ModuleScope, root: Root) -> Value:
     site = Site(root.module, root.class_at)
     if site not in session.classes:
         index = root.class_at // ir.CHUNK
@@ -147,7 +149,7 @@ def _in_trainers_mode(session: Session, klass: type, name: str) -> bool:
     return facts.has("hooks.off", name) and bool(bases & set(facts.lists["hooks.trainer_bases"]))
 
 
-def _run_handed(session: Session, root: Root, sites: tuple[Site, ...]) -> Any:  # noqa: ANN401
+def _run_handed(session: Session, root: Root, sites: tuple[Site, ...]) -> Value:
     """Run the outer root, then the function that it handed over."""
     if root.within is not None:
         try:
@@ -171,7 +173,7 @@ def _run_handed(session: Session, root: Root, sites: tuple[Site, ...]) -> Any:  
         return consumed(session, value(**unknown_arguments(frame, function, skip)))
 
 
-def consumed(session: Session, value: Any) -> Any:  # noqa: ANN401
+def consumed(session: Session, value: Value) -> Value:
     """What a root gave, with a generator gone through and a coroutine awaited."""
     if isinstance(value, Wild) or session.backend.is_tensor(value):
         return value
@@ -192,11 +194,11 @@ def consumed(session: Session, value: Any) -> Any:  # noqa: ANN401
 class _Draining:
     """Awaits every element of an asynchronous iterator."""
 
-    def __init__(self, source: Any) -> None:  # noqa: ANN401
+    def __init__(self, source: Value) -> None:
         self._source = source
 
-    def __await__(self) -> Any:  # noqa: ANN401
-        items = []
+    def __await__(self) -> Value:
+        items: list[Value] = []
         iterator = self._source.__aiter__()
         while len(items) < SHORT:
             try:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gradguard.ir import nodes as ir
 from gradguard.replay.access import write_attribute, write_item
 from gradguard.replay.functions import Steps
 from gradguard.replay.scopes import Frame
+from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
 
-def assign(frame: Frame, target: Any, value: Any) -> Steps:  # noqa: ANN401
+def assign(frame: Frame, target: Value, value: Value) -> Steps:
     """Bind a target; what it evaluates may give control away."""
     from gradguard.replay.evaluate import evaluate
 
@@ -34,7 +34,7 @@ def assign(frame: Frame, target: Any, value: Any) -> Steps:  # noqa: ANN401
             return
 
 
-def _written(frame: Frame, at: int, owner: Any, write: Callable[[], None]) -> None:  # noqa: ANN401
+def _written(frame: Frame, at: int, owner: Value, write: Callable[[], None]) -> None:
     """Write into an object, and note it where the target is watched."""
     session = frame.session
     session.operands = (owner,)
@@ -50,7 +50,7 @@ def _written(frame: Frame, at: int, owner: Any, write: Callable[[], None]) -> No
     session.note(frame.site(at), "node", before, operands=(owner,))
 
 
-def _unpack(frame: Frame, items: tuple[Any, ...], value: Any) -> Steps:  # noqa: ANN401
+def _unpack(frame: Frame, items: tuple[Value, ...], value: Value) -> Steps:
     star = next((i for i, item in enumerate(items) if isinstance(item, ir.Star)), None)
     values = _values(frame, value, len(items))
     if star is not None:
@@ -66,7 +66,7 @@ def _unpack(frame: Frame, items: tuple[Any, ...], value: Any) -> Steps:  # noqa:
         yield from assign(frame, item, one)
 
 
-def _values(frame: Frame, value: Any, count: int) -> list[Any]:  # noqa: ANN401
+def _values(frame: Frame, value: Value, count: int) -> list[Value]:
     if isinstance(value, Wild):
         return value.elements(count)
     if frame.session.backend.is_tensor(value) and (not value.dim() or len(value) != count):

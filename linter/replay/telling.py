@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from gradguard.facts.tables import Facts, load
 from gradguard.infer.program import Program
@@ -18,6 +17,7 @@ from gradguard.replay.case import Case, case_of
 from gradguard.replay.log import log_lines, notable, remarks
 from gradguard.replay.replaying import replay_in_full
 from gradguard.replay.session import Session
+from gradguard.replay.value import Value
 from gradguard.source import Source
 
 
@@ -30,8 +30,10 @@ class Story:
     outcome: str
 
 
-def tell(source: Source, settings: Any, line: int | None, profile: str | None, replay_on: str) -> list[Story]:  # noqa: ANN401
-    """The runs of a file's findings, of those on a line where one is given; of the whole file where it has none.
+def tell(
+    source: Source, settings: Value, line: int | None, profile: str | None, replay_on: str
+) -> list[Story]:
+    """The runs of a file's findings, or of those on a line; of the whole file where it has no finding.
 
     Raises `gradguard.lower.module.Unreadable`, and ImportError where torch is asked for and not installed.
     """
@@ -50,7 +52,7 @@ def tell(source: Source, settings: Any, line: int | None, profile: str | None, r
     return [_of_file(key, source, program, facts, backend) for backend in backends]
 
 
-def _findings(program: Program, facts: Facts, key: str, settings: Any) -> list[Judged]:  # noqa: ANN401
+def _findings(program: Program, facts: Facts, key: str, settings: Value) -> list[Judged]:
     judged = judge(run_file(program, facts, key), program.modules, {key}, rules(), settings)
     by_finding = {id(one.finding): one for one in reversed(judged)}
     return [by_finding[id(finding)] for finding in in_order([one.finding for one in judged])]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from gradguard.infer.sites import Site
+from gradguard.replay.value import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,37 +25,40 @@ class Modes:
 class Seen:
     """One passage through a watched place.
 
-    `kind` is node (an expression or statement), read (an attribute), enter and leave (a function), element (of a lazy
-    expression), entered (a with item) or suspended (a yield or an await gave control away). `resumed` are the modes in
-    which a generator or coroutine was last given control. At a sink `missing` names the leaves without a gradient,
-    `reached` are those with one. `value` is what came out, None where `error` came.
+    `kind` is node (an expression or statement), read (an attribute), enter and leave (a function), element
+    (of a lazy expression), entered (a with item) or suspended (a yield or an await gave control away).
+    `resumed` are the modes in which a generator or coroutine was last given control. At a sink `missing`
+    names the leaves without a gradient, `reached` are those with one. `value` is what came out, None where
+    `error` came.
     """
 
     site: Site
     kind: str
     before: Modes
     after: Modes
-    value: Any = None
+    value: Value = None
     error: BaseException | None = None
     resumed: Modes | None = None
-    operands: tuple[Any, ...] = ()
+    operands: tuple[Value, ...] = ()
     tracked: bool | None = None
     missing: tuple[str, ...] = ()
-    reached: tuple[Any, ...] = ()
+    reached: tuple[Value, ...] = ()
 
 
 @dataclass(slots=True)
 class Trace:
-    """All passages in order, and how the run ended: `error` left the root, `stopped` says why it broke off."""
+    """All passages in order, and how the run ended: `error` left the root, `stopped` says why it stopped.
+
+    `exact`: nothing was made up. `chose`: an unknown condition was answered at will."""
 
     seen: list[Seen] = field(default_factory=list)
     error: BaseException | None = None
     stopped: str = ""
     modes: Modes = field(default_factory=lambda: Modes(True, False))
-    returned: Any = None
+    returned: Value = None
     chose: bool = False
     exact: bool = True
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Value] = field(default_factory=dict)
 
     def at(self, site: Site | None, *kinds: str) -> list[Seen]:
         """The passages through a place, of the given kinds where some are given."""

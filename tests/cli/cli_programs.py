@@ -45,3 +45,21 @@ loss.backward()
 with torch.no_grad():
     print(model(torch.randn(4, 2)))
 """
+
+OPTIMIZER = """\
+import torch
+
+
+class Plain(torch.optim.Optimizer):
+    def __init__(self, params, lr=0.1):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                p.add_(p.grad, alpha=-group["lr"])
+"""
+"""GRD201, where subclasses of optimizers are checked."""

@@ -120,7 +120,7 @@ def test_stdin_filename(gradguard: Command, folder: Path) -> None:
 
 def test_notebooks(gradguard: Command, folder: Path) -> None:
     head, tail = UNTRACKED.split("with ")
-    cells = [
+    cells: list[dict[str, object]] = [
         {"cell_type": "markdown", "source": "# title"},
         {"cell_type": "code", "source": ["%matplotlib inline\n", *head.splitlines(keepends=True)]},
         {"cell_type": "code", "source": f"!nvidia-smi\nwith {tail}"},
@@ -129,6 +129,11 @@ def test_notebooks(gradguard: Command, folder: Path) -> None:
     result = gradguard("check", "--output-format", "json")
     (entry,) = json.loads(result.out)
     assert (entry["cell"], entry["location"]) == (3, {"row": 4, "column": 1})
+    cells[2]["source"] = f"!nvidia-smi\nwith {tail}".replace("loss.backward", "%time loss.backward")
+    (folder / "n.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    shown = gradguard("check", "--output-format", "full").out
+    assert "%time loss.backward()" in shown
+    assert "if 1:" not in shown
     (folder / "n.ipynb").write_text(
         json.dumps({"cells": cells, "metadata": {"kernelspec": {"language": "R"}}})
     )

@@ -7,7 +7,7 @@ import types
 from pathlib import Path
 
 import pytest
-from cli_programs import SKIPPING, UNTRACKED
+from cli_programs import OPTIMIZER, SKIPPING, UNTRACKED
 from conftest import Command
 
 from gradguard.findings import Finding, Report
@@ -214,3 +214,19 @@ def test_shown_settings_can_be_read_again(gradguard: Command, two: Path) -> None
     (two / "again.toml").write_text(shown)
     again = gradguard("check", "--show-settings", "tests/b.py", "--config", "again.toml").out
     assert again.splitlines()[1:] == shown.splitlines()[1:]
+
+
+def test_a_framework_of_the_user(gradguard: Command, folder: Path) -> None:
+    (folder / "a.py").write_text(
+        UNTRACKED.replace("torch.no_grad", "mine.quiet").replace("import", "import mine\nimport")
+    )
+    assert gradguard("check").codes == []
+    (folder / "pyproject.toml").write_text('[tool.gradguard.frameworks.mine.guards]\n"mine.quiet" = "off"\n')
+    assert gradguard("check").codes == ["GRD101"]
+
+
+def test_subclasses_of_optimizers(gradguard: Command, folder: Path) -> None:
+    (folder / "a.py").write_text(OPTIMIZER)
+    assert gradguard("check").codes == []
+    (folder / "gradguard.toml").write_text('optimizer-subclasses = "check"\n')
+    assert gradguard("check").codes == ["GRD201"]

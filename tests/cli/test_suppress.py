@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import ast
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gradguard.findings import Finding
 from gradguard.judge.silence import noqa_edits
@@ -193,3 +197,33 @@ def test_comments_to_write() -> None:
     assert inserted('x = """\n"""\ny = 1', ("GRD101", 1)) == [(2, 4, "  # noqa: GRD101")]
     assert inserted("let x = 1;\n", ("GRD101", 1), language="rust") == [(1, 11, "  // noqa: GRD101")]
     assert inserted("x = 1  # noqa: GRD102\n", ("GRD000", 1), ("GRD001", 1)) == []
+
+
+STATEMENTS = [
+    "loss.backward()",
+    "loss.backward()  # why",
+    "loss.backward()  # noqa: E501",
+    "loss.backward()  # noqa:E501,W1  and why",
+    "loss.backward()  # gradguard: ignore[GRD201]",
+    "loss.backward(\n    a,  # noqa: E501\n)",
+    "loss.backward() \\\n    .step()",
+    'loss.backward("""\n# noqa: GRD101\n""")',
+    "if a:\n    # note\n    loss.backward()  \t",
+    "\x0c",
+    "",
+]
+
+
+@given(st.lists(st.sampled_from(STATEMENTS), min_size=1, max_size=5), st.data())
+def test_what_is_written_silences(statements: list[str], data: st.DataObject) -> None:
+    text = "\n".join(statements)
+    row = data.draw(st.integers(1, text.count("\n") + 1))
+    source = Source("a.py", "/a.py", text)
+    found = [finding(source, "GRD101", (row, 1), (row, 2))]
+    (edit,) = noqa_edits(source, apply_suppressions(source, found, RULES)[0])
+    rows = text.split("\n")
+    target, column = rows[edit.span.start.row - 1], edit.span.start.column - 1
+    rows[edit.span.start.row - 1] = target[:column] + edit.text + target[column:]
+    again = Source("a.py", "/a.py", "\n".join(rows))
+    ast.parse(again.text)
+    assert apply_suppressions(again, found, RULES)[0] == ()

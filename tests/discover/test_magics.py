@@ -3,6 +3,8 @@ from __future__ import annotations
 import ast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gradguard.discover.magics import plain_python
 
@@ -59,3 +61,8 @@ def test_rows_keep_their_numbers() -> None:
     plain = plain_python(cell)
     assert plain.count("\n") == cell.count("\n")
     assert plain.split("\n")[6] == "loss.backward()"
+
+
+@given(st.text(alphabet="ab%!?=\\\n#'\"() \t,;/time", max_size=50))
+def test_any_cell_keeps_its_rows(cell: str) -> None:
+    assert plain_python(cell).count("\n") == cell.count("\n")

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gradguard.discover.decoding import Unreadable
 from gradguard.discover.notebook import read_notebook
@@ -57,6 +60,7 @@ def test_nbformat_3() -> None:
 def test_line_ends_and_magics() -> None:
     read = read_notebook(notebook(code(["%time loss.backward()\r\n", "!ls"]), code("x = 1\ry = 2")))
     assert read.text == "if 1: loss.backward()\npass\nx = 1\ny = 2\n"
+    assert read.written == "%time loss.backward()\n!ls\nx = 1\ny = 2\n"
 
 
 @pytest.mark.parametrize(
@@ -150,3 +154,18 @@ def test_a_replacement_over_pieces_of_a_cell() -> None:
 def test_an_edit_without_a_place_is_refused() -> None:
     with pytest.raises(Unreadable, match="changed"):
         edit_notebook(AWKWARD, [insertion(3, 9, 1, "x")])
+
+
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=4), st.data())
+def test_an_insertion_into_any_cell_is_read_back(sources: list[str], data: st.DataObject) -> None:
+    cells = [{"cell_type": "code", "source": source} for source in sources]
+    for ascii_only in (True, False):
+        raw = json.dumps({"cells": cells}, ensure_ascii=ascii_only, indent=1).encode()
+        number = data.draw(st.integers(1, len(sources)))
+        rows = re.split(r"\r\n|\r|\n", sources[number - 1])
+        row = data.draw(st.integers(1, len(rows)))
+        if not sources[number - 1]:
+            continue
+        changed = json.loads(edit_notebook(raw, [insertion(number, row, len(rows[row - 1]) + 1, " # ü")]))
+        rows[row - 1] += " # ü"
+        assert re.split(r"\r\n|\r|\n", changed["cells"][number - 1]["source"]) == rows
