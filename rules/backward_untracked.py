@@ -18,7 +18,7 @@ def check(event: BackwardAsked) -> Iterator[Draft]:
     subject = f"`{event.subject}`" if event.subject else "the value"
     steps = (*cause_steps(value), (event.site, "`backward` needs the graph that was never recorded"))
     held = cause.guard.depth
-    under_caller = cause.guard.form != "call" and held < len(event.chain.sites) and len(cause.calls) > held
+    under_caller = cause.guard.form not in ("call", "hook") and held < len(event.chain.sites) and len(cause.calls) > held
     same_call = under_caller and cause.calls[: held + 1] == event.chain.sites[: held + 1]
     if same_call and event.mode.records is False:
         call, function = event.chain.sites[held], event.chain.functions[held]

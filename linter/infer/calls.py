@@ -203,6 +203,9 @@ def unknown_call(
         return frame.run.unknown(name)
     if state.mode.records is False:
         return _unknown_unrecorded(frame, state, operands, site, name)
+    if state.mode.records is None and state.mode.when is not None and state.mode.guard is not None:
+        made = _unknown_unrecorded(frame, state, operands, site, name)
+        return replace(made, track=Track.CONDITIONAL, when=state.mode.when) if isinstance(made, Tensor) else made
     hint = name.lower()
     is_criterion = facts.has("assume.criteria", hint) or hint.endswith(("_criterion", "_loss_fn", "loss_fct"))
     if is_criterion and operands:

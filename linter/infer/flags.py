@@ -30,6 +30,8 @@ def flag_assigned(
             state.write(base.id, "requires_grad", value)
         return
     if isinstance(base, Unknown):
+        if base.role == "model" and wanted is False:
+            frame.run.emit(FlagMisplaced("requires_grad", subject, "module", site))
         if wanted:
             frame.run.forced[base.origin] = (site, f".requires_grad = {flag.value}", subject)
         return
