@@ -314,7 +314,7 @@ def _is_followed(frame: Frame, state: State, closure: Closure, args: list[Any]) 
     if frame.run.quiet or name == "<lambda>" or closure.wraps or closure.decorated or program.leads(closure.module, name):
         return True
     if frame.run.shallow:
-        return False
+        return program.guards(closure.module, name)
     return program.shapes(closure.module, name) or any(isinstance(state.resolve(a), Tensor) for a in args)
 
 

@@ -61,6 +61,10 @@ class Program:
         """Whether a function may decide what can have a gradient."""
         return self._outlined().shapes(key, name)
 
+    def guards(self, key: str, name: str) -> bool:
+        """Whether a function names a guard."""
+        return self._outlined().guards(key, name)
+
     def _outlined(self) -> Reach:
         if self.reach is None:
             self.reach = Reach(self.imports, self._text)

@@ -27,11 +27,13 @@ SHAPING = re.compile(
     r"|\byield\b|\bF\.|\btorch\.|\bloss"
 )
 """What decides whether a value can have a gradient."""
+GUARDING = re.compile(r"no_grad|inference_mode|_grad_enabled|enable_grad")
 DEFINITION = re.compile(r"^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 CALL = re.compile(r"(\w+)\s*\(")
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
 )
+MOST_STARS = 40
 IMPLICIT = frozenset({"forward", "__call__", "call", "__init__", "__enter__", "__exit__", "__iter__", "__next__"})
 _EVERYDAY = (
     "to cuda cpu train eval load save apply size view reshape sum mean max min float half double item numpy detach clone "
@@ -47,13 +49,14 @@ Reader = Callable[[str], "str | None"]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One function of a text: its name, whether it holds a sink itself, hands work on, or shapes values, and the
-    names it calls."""
+    """One function of a text: its name, whether it holds a sink itself, hands work on, shapes values or names a
+    guard, and the names it calls."""
 
     name: str
     sinks: bool
     hands: bool
     shapes: bool
+    guards: bool
     calls: frozenset[str]
 
 
@@ -70,11 +73,22 @@ def outlines(text: str) -> list[Outline]:
     return result
 
 
+_APART = re.compile(r"(?:def|class|async def|@|from|import|#)")
+
+
 def _top_level(text: str) -> Outline:
-    rows = [row for row in text.split("\n") if row[:1] not in ("", " ", "\t", "#")]
-    shallow = [row for row in text.split("\n") if row.startswith(("    ", "\t")) and not row.startswith("        ")]
-    own = "\n".join(rows) + "\n" + "\n".join(shallow)
-    return _outline("", own)
+    """The statements of the top level, without definitions and imports."""
+    kept: list[str] = []
+    inside = False
+    for row in text.split("\n"):
+        if row[:1] in ("", " ", "\t", ")", "]", "}"):
+            if inside:
+                kept.append(row)
+            continue
+        inside = _APART.match(row) is None
+        if inside:
+            kept.append(row)
+    return _outline("", "\n".join(kept))
 
 
 def _outline(name: str, body: str) -> Outline:
@@ -83,6 +97,7 @@ def _outline(name: str, body: str) -> Outline:
         SINK.search(body) is not None,
         HANDING.search(body) is not None,
         SHAPING.search(body) is not None,
+        GUARDING.search(body) is not None,
         frozenset(CALL.findall(body)),
     )
 
@@ -97,6 +112,7 @@ class Reach:
     own: dict[str, list[Outline]] = field(default_factory=dict)
     within: dict[str, frozenset[str]] = field(default_factory=dict)
     shaping: dict[str, frozenset[str]] = field(default_factory=dict)
+    guarding: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def reaching(self, key: str) -> frozenset[str]:
         """The names of functions that lead to a sink, as far as the file `key` calls them: its own, and those of
@@ -106,7 +122,7 @@ class Reach:
             imported: set[str] = set()
             text = self.read(key) or ""
             for path in set(self._imported(key, text, 0)):
-                imported |= self._within(path) - COMMON
+                imported |= self._within(path) - COMMON - {""}
             known = self.names[key] = closed(self._outlines(key), imported)
         return known
 
@@ -122,9 +138,11 @@ class Reach:
 
     def _imported(self, key: str, text: str, depth: int, wanted: frozenset[str] | None = None) -> Iterator[str]:
         """The files that imports name; a package's own file stands for those it takes the names from."""
-        for match in IMPORT.finditer(text):
+        found = list(IMPORT.finditer(text))
+        many = len(found) > MOST_STARS
+        for match in found:
             names = frozenset(re.findall(r"\w+", match[3] or ""))
-            if wanted is not None and names and not names & wanted and match[3].strip() != "*":
+            if wanted is not None and not names & wanted and (many or (match[3] or "").strip() != "*"):
                 continue
             module = match[2] if match[4] is None else match[4]
             path = self.imports.resolve(key, module or "", len(match[1] or ""))
@@ -152,6 +170,14 @@ class Reach:
             own = self._outlines(key)
             self.shaping[key] = closed(own, {one.name for one in own if one.shapes})
         return name in self.shaping[key] or name in IMPLICIT
+
+
+    def guards(self, key: str, name: str) -> bool:
+        """Whether the function `name` of a file, or one of the file that it calls, names a guard."""
+        if key not in self.guarding:
+            own = self._outlines(key)
+            self.guarding[key] = closed([], {one.name for one in own if one.guards})
+        return name in self.guarding[key]
 
 
 def closed(functions: list[Outline], imported: set[str]) -> frozenset[str]:

@@ -69,9 +69,20 @@ def _macro(frame: RustFrame, state: State, expr: ir.Call, name: str, site: Site)
         raise Ended
     if "assert" in name and any(isinstance(value, Counted | Presence) for value in values):
         frame.watch.counted = True
+        _expected(frame, name, values)
     if name in ("ensure!", "assert!", "debug_assert!") and values:
         _assumed(frame, state, values[0])
     return Literal("") if name == "format!" else frame.run.unknown()
+
+
+def _expected(frame: RustFrame, name: str, values: list[Any]) -> None:
+    """An assertion that a backward found nothing, or that a gradient is missing, wants the very fault."""
+    for value in values:
+        if isinstance(value, Counted):
+            if value.empty or (name.endswith("assert_eq!") and Literal(0) in values):
+                frame.session.expected.add(value.table.site)
+        elif isinstance(value, Presence) and not value.positive:
+            frame.session.expected.update(frame.watch.asked)
 
 
 def _assumed(frame: RustFrame, state: State, value: Any) -> None:

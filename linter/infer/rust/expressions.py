@@ -99,11 +99,19 @@ def _op(frame: RustFrame, state: State, expr: ir.Op) -> Any:
 
 def _compare(frame: RustFrame, state: State, expr: ir.Compare) -> Any:
     left, right = look(frame, state, expr.left), look(frame, state, expr.right)
-    for side in (left, right):
+    for side, other in ((left, right), (right, left)):
         if isinstance(side, Counted):
             frame.watch.counted = True
+            return Counted(side.table, _says_empty(expr.op, other))
     found = compare(state, expr.op, _constant(left), _constant(right), None)
     return found if found is not None else frame.run.unknown()
+
+
+def _says_empty(op: str, other: Any) -> bool | None:
+    """What `len() op other` says of a table without gradients."""
+    if other != Literal(0):
+        return None
+    return {"==": True, "!=": False, ">": False}.get(op)
 
 
 def _constant(value: Any) -> Any:
@@ -145,7 +153,7 @@ def inverse(frame: RustFrame, state: State, value: Any) -> Any:
     if isinstance(value, Presence):
         return Presence(value.slot, not value.positive)
     if isinstance(value, Counted):
-        return value
+        return Counted(value.table, None if value.empty is None else not value.empty)
     if isinstance(value, Literal) and not isinstance(value.value, bool):
         return frame.run.unknown()
     condition = as_test(state, value)

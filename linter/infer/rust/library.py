@@ -182,6 +182,7 @@ def _backward(frame: RustFrame, state: State, crate: Crate, value: Any, expr: ir
     if crate.has("backward.takers", expr.func.name if isinstance(expr.func, ir.Attr) else ""):
         receiver = expr.args[-1].value
     frame.session.activity += 1
+    frame.watch.asked.append(site)
     options = sinks.options_of(state, value)
     untracked = [one for one in options if isinstance(one, Tensor) and _finds_nothing(one)]
     if options and len(untracked) == len(options):
@@ -211,7 +212,8 @@ def _table(
     """A method of the table that backward gave."""
     if name in ("len", "is_empty"):
         frame.watch.looked = True
-        return Counted(receiver if isinstance(receiver, Table) else Table(site))
+        table = receiver if isinstance(receiver, Table) else Table(site)
+        return Counted(table, True if name == "is_empty" else None)
     if crate.has("gradient.lookups", name) and args:
         parameter = describe(_bare(expr.args[0].value))
         return Slot(parameter, site, crate.layers)

@@ -18,7 +18,7 @@ _ON = Literal(True)
 _OFF = Literal(False)
 _MAYBE = Unknown(-2, "maybe alive")
 _DEPTH = 6
-_JOIN = 10
+_JOIN = 20
 """What joining two states costs, in steps."""
 
 

@@ -187,11 +187,7 @@ def items_of(frame: RustFrame, state: State, value: Any) -> tuple[tuple[Any, ...
             return (merged(frame, parts),), False
         case Unknown():
             kind = type_of(frame, value)
-            inner = (
-                kind.args[0]
-                if kind.name in ("[]", "Option", "Iterator", "IntoIterator") and kind.args
-                else NO_TYPE
-            )
+            inner = kind.args[0] if kind.name in ("[]", "Option") and kind.args else NO_TYPE
             found = state.read(value.origin, "<element>")
             if found is None or frame.session.loops:
                 found = unknown_of(frame, inner, value.hint)

@@ -40,6 +40,7 @@ class Watch:
     looked: bool = False
     counted: bool = False
     backwards: list[Site] = field(default_factory=list)
+    asked: list[Site] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -59,6 +60,7 @@ class Session:
     captures: set[int] = field(default_factory=set)
     activity: int = 0
     loops: int = 0
+    expected: set[Site] = field(default_factory=set)
     shadows: int = 0
     seen: dict[tuple[str, Site], list[tuple[bool, Event | None, Root]]] = field(default_factory=dict)
 

@@ -108,7 +108,7 @@ def _other(
     if name in ("spawn", "install") and len(args) == 1 and isinstance(args[0], Closure):
         return library.apart(frame, state, args[0], site)
     if isinstance(receiver, Unknown):
-        starts = kind.name in ("[]", "", "Iterator") and name in streams.STARTING
+        starts = kind.name in ("[]", "") and name in streams.STARTING
         if starts or (kind.name == "[]" and name in streams.LAZY | streams.SAME):
             items, exact = places.items_of(frame, state, receiver)
             return Stream(items, exact)

@@ -8,7 +8,23 @@ from functools import lru_cache
 
 _TOKEN = re.compile(r"'\w+|[A-Za-z_][\w:]*|->|[<>()\[\],;&*+=?]|\d+")
 _POINTERS = frozenset(
-    ["Arc", "Rc", "Box", "RefCell", "Cell", "Mutex", "RwLock", "Cow", "MutexGuard", "Ref", "RefMut"]
+    [
+        "Arc",
+        "Rc",
+        "Box",
+        "RefCell",
+        "Cell",
+        "Mutex",
+        "RwLock",
+        "Cow",
+        "MutexGuard",
+        "Ref",
+        "RefMut",
+        "AsRef",
+        "Borrow",
+        "Deref",
+        "Into",
+    ]
 )
 _SEQUENCES = frozenset(["Vec", "VecDeque", "HashSet", "BTreeSet", "SmallVec"])
 _SKIPPED = frozenset(["&", "*", "mut", "dyn", "impl", "const", "ref"])
@@ -59,6 +75,10 @@ def _read(tokens: list[str], at: int) -> tuple[Type, int]:
         return args[0], at
     if name in _SEQUENCES and args:
         return Type("[]", (args[0],)), at
+    if name.endswith("Iterator") and args:
+        return Type("[]", (args[-1],)), at
+    if len(name) == 1 and name.isupper():
+        return Type("", args=()), at
     return Type(name, tuple(args), path), at
 
 
@@ -77,8 +97,7 @@ def _until(tokens: list[str], at: int, end: str) -> tuple[list[Type], int]:
             at += 1
             continue
         one, at = _read(tokens, at)
-        if one.name:
-            found.append(one)
+        found.append(one)
     return found, at + 1
 
 

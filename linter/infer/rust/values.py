@@ -54,9 +54,11 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many gradients a table holds, or whether it holds any."""
+    """How many gradients a table holds, or a test of that: `empty` says that it is true of a table without any
+    (False: of one with some, None: neither)."""
 
     table: Table
+    empty: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
