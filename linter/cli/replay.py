@@ -30,7 +30,7 @@ _PROFILES = ("torch", "tenferro", "paddle")
     help="Run on the embedded runtime, or on torch itself.",
 )
 @file_options
-def command(place: str, profile: str | None, replay_on: str, **said: Any) -> None:  # noqa: ANN401
+def command(place: str, profile: str | None, replay_on: str, **said: Any) -> None:
     """Run what the findings of a file are about, and print what happens, line by line.
 
     With a LINE, only the findings on that line. A file without findings is run as a whole.

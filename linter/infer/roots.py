@@ -7,7 +7,7 @@ from typing import Any
 
 from gradguard.facts.tables import Facts
 from gradguard.infer import calls, classes
-from gradguard.infer.events import Event, UntrackedReturned
+from gradguard.infer.events import BackwardAsked, Event, UntrackedReturned
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.modes import ON, GuardSite, Mode
@@ -60,7 +60,16 @@ def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root
     _run_functions(top, state, key, mode)
     _note_loops(top, state, key)
     note_training(run)
-    return list(zip(run.events, run.roots, strict=True))
+    return [(_settled(run, event), root) for event, root in zip(run.events, run.roots, strict=True)]
+
+
+def _settled(run: Run, event: Event) -> Event:
+    """The event with what only the whole run can tell: whether a cut lies in a function that others call too."""
+    if not isinstance(event, BackwardAsked) or event.value.cause is None:
+        return event
+    cause = event.value.cause
+    callers = run.call_sites.get(Site(cause.site.module, cause.function), set())
+    return replace(event, shared=cause.depth > len(event.chain.sites) and len(callers) > 1)
 
 
 def _run_top_level(top: Frame, state: State, key: str) -> bool:

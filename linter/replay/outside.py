@@ -25,6 +25,7 @@ _TENSOR_CLASSES = (
     "HalfTensor",
     "BoolTensor",
 )
+_GUARDS = {"off": "no_grad", "on": "enable_grad", "inference": "inference_mode"}
 _ROOTS = ("paddle", "functorch")
 _NUMERIC = words("numpy cupy scipy sklearn pandas random statistics PIL cv2 skimage matplotlib")
 
@@ -69,6 +70,9 @@ def _resolved(session: Session, path: str) -> Value:
     root = path.partition(".")[0]
     if root in ("torch", *_ROOTS):
         return _framework(session, path)
+    told = _told_by_tables(session, path)
+    if told is not None:
+        return told
     found = standard(session, path)
     if found is not None:
         return found
@@ -104,16 +108,29 @@ def _framework(session: Session, path: str) -> Value:
         return own
     path = f"torch.func{path.removeprefix('functorch')}" if path.startswith("functorch") else torch_name(path)
     last = path.rsplit(".", 1)[-1]
-    if effect is not None and "_" in path.split(".")[-1][:1]:
-        return session.backend.torch.set_grad_enabled
     found = _walk(session, path) if is_open(path) else _ABSENT
     if isinstance(found, ModuleType):
         return Namespace(session, asked)
     if found is not _ABSENT and path not in _SAME:
         return _size_only(session, found) if last == "device" else found
+    if effect is not None:
+        return _told_by_tables(session, asked)
     if session.facts.has("misspelt.guards", last):
         raise AttributeError(f"module 'torch' has no attribute '{last}'")
     return _missing(session, path, last)
+
+
+def _told_by_tables(session: Session, path: str) -> Value:
+    """What does in torch what the framework tables say of a name; None where they say nothing."""
+    facts, torch = session.facts, session.backend.torch
+    effect = facts.guards.get(path)
+    if effect is not None:
+        return getattr(torch, _GUARDS.get(effect, "set_grad_enabled"))
+    if facts.has("backward.functions", path):
+        return torch.autograd.backward
+    if facts.has("backward.gradient", path):
+        return torch.autograd.grad
+    return torch.nn.Parameter if facts.has("leaves.constructors", path) else None
 
 
 def _size_only(session: Session, found: Value) -> Value:

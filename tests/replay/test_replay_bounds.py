@@ -7,17 +7,43 @@ import time
 from pathlib import Path
 
 import pytest
-from gradguard.infer.sites import Root
-from gradguard.replay.backend import embedded
-from gradguard.replay.session import Session
-from gradguard.replay.starting import run_root
 from replay_harness import Tree
 
+from gradguard.infer.sites import Root
+from gradguard.replay.backend import Backend, embedded, real
+from gradguard.replay.session import Session
+from gradguard.replay.starting import run_root
 
-def run(text: str) -> Session:
+ATTACKS = [
+    "open({path!r}, 'w').write('x')",
+    "__import__('pathlib').Path({path!r}).write_text('x')",
+    "import pathlib\npathlib.Path({path!r}).write_text('x')",
+    "import os\nos.system('touch ' + {path!r})",
+    "eval(\"open({path!r}, 'w')\")",
+    "exec(\"open({path!r}, 'w')\")",
+    "[k for k in ().__class__.__bases__[0].__subclasses__() if 'wrap_close' in str(k)][0].__init__.__globals__['system']('touch ' + {path!r})",
+    "def g():\n    yield\ni = g()\nnext(i)\ni.gi_frame.f_builtins['open']({path!r}, 'w')",
+    "import torch\ntorch.ones(3).numpy().tofile({path!r})",
+    "import torch\ntorch.ones(3)._array.tofile({path!r})",
+    "import torch\ntorch.save(torch.ones(3), {path!r})",
+    "import numpy\nnumpy.save({path!r}, [1])",
+    "import torch\ngetattr(torch.ones, '__globals__')['__builtins__']['open']({path!r}, 'w')",
+    "import functools\nfunctools.partial(print, file=open({path!r}, 'w'))",
+    "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    e.__traceback__.tb_frame.f_builtins['open']({path!r}, 'w')",
+    "class A:\n    def __del__(self):\n        open({path!r}, 'w')\ndel A",
+    "print('x', file=open({path!r}, 'w'))",
+    "import logging\nlogging.FileHandler({path!r}).emit(1)",
+    "import torch\ntorch.os.system('touch ' + {path!r})",
+    "import torch.nn as nn\nnn.modules.module.os.system('touch ' + {path!r})",
+    "import torch\ntorch.serialization.os.system('touch ' + {path!r})",
+    "import torch\ntorch.ones(3).untyped_storage()._write_file({path!r}, False, False, 1)",
+]
+
+
+def run(text: str, backend: Backend | None = None) -> Session:
     tree = Tree()
     tree.add("program.py", text)
-    session = Session(tree.program, tree.facts, embedded(), {})
+    session = Session(tree.program, tree.facts, backend or embedded(), {})
     run_root(session, Root("module", "program.py"))
     return session
 
@@ -27,32 +53,19 @@ def values(session: Session) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "open({path!r}, 'w').write('x')",
-        "__import__('pathlib').Path({path!r}).write_text('x')",
-        "import pathlib\npathlib.Path({path!r}).write_text('x')",
-        "import os\nos.system('touch ' + {path!r})",
-        "eval(\"open({path!r}, 'w')\")",
-        "exec(\"open({path!r}, 'w')\")",
-        "[k for k in ().__class__.__bases__[0].__subclasses__() if 'wrap_close' in str(k)][0].__init__.__globals__['system']('touch ' + {path!r})",
-        "def g():\n    yield\ni = g()\nnext(i)\ni.gi_frame.f_builtins['open']({path!r}, 'w')",
-        "import torch\ntorch.ones(3).numpy().tofile({path!r})",
-        "import torch\ntorch.ones(3)._array.tofile({path!r})",
-        "import torch\ntorch.save(torch.ones(3), {path!r})",
-        "import numpy\nnumpy.save({path!r}, [1])",
-        "import torch\ngetattr(torch.ones, '__globals__')['__builtins__']['open']({path!r}, 'w')",
-        "import functools\nfunctools.partial(print, file=open({path!r}, 'w'))",
-        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    e.__traceback__.tb_frame.f_builtins['open']({path!r}, 'w')",
-        "class A:\n    def __del__(self):\n        open({path!r}, 'w')\ndel A",
-        "print('x', file=open({path!r}, 'w'))",
-        "import logging\nlogging.FileHandler({path!r}).emit(1)",
-    ],
-)
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_a_program_reaches_no_file(attack: str, tmp_path: Path) -> None:
     path = tmp_path / "written"
     run(attack.format(path=str(path)))
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_program_reaches_no_file_on_torch_either(attack: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    run(attack.format(path=str(tmp_path / "written")), real())
     gc.collect()
     assert list(tmp_path.iterdir()) == []
 

@@ -7,10 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from replay_harness import Tree
+
 from gradguard.findings import Replay
 from gradguard.judge.judging import Judged
 from gradguard.replay.backend import embedded, real
-from replay_harness import Tree
 
 BAD = Path(__file__).resolve().parents[2] / "fixtures" / "cases" / "bad"
 # What these rules report happens at once; of the others some show only later what they lead to.

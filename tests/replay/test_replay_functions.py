@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from gradguard.replay.backend import embedded
 from replay_harness import Tree
+
+from gradguard.replay.backend import embedded
 
 PROGRAMS = {
     "a training loop under a guard": (

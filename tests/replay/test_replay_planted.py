@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from replay_harness import Tree
+
 from gradguard.infer.sites import Root
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.replay.backend import embedded
-from replay_harness import Tree
 
 GOOD = Path(__file__).resolve().parents[2] / "fixtures" / "cases" / "good"
 GUARDS = frozenset(("no_grad", "inference_mode", "enable_grad", "set_grad_enabled"))

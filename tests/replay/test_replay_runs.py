@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from replay_harness import Tree
+
 from gradguard.infer.sites import Root
 from gradguard.replay.backend import embedded
 from gradguard.replay.session import Session
 from gradguard.replay.starting import run_root
-from replay_harness import Tree
 
 PROGRAMS = {
     "closures and nonlocal": (

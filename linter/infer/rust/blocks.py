@@ -373,10 +373,17 @@ def _after_loop(
         for scope in frame.session.live if late is not None else ():
             for name, value in before.fields(scope).items():
                 later = late.read(scope, name) if late is not None else None
-                if (isinstance(value, Literal) or value == ABSENT) and isinstance(later, Tensor | Variant):
+                if _is_start(value) and isinstance(later, Tensor | Variant):
                     end.write(scope, name, later)
     assert end is not None
     state.become(end)
+
+
+def _is_start(value: Any) -> bool:
+    """Whether a value is what a loop starts to gather from: a number, nothing yet, a constant tensor."""
+    if isinstance(value, Tensor):
+        return value.cause is not None and value.cause.kind == "data"
+    return isinstance(value, Literal) or value == ABSENT
 
 
 def _nothing(frame: RustFrame, state: State, statement: Any) -> Done:

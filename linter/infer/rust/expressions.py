@@ -13,7 +13,7 @@ from gradguard.infer.rust.slots import opened, popped
 from gradguard.infer.rust.values import ABSENT, Counted, Presence, Slot, Stream, Variant
 from gradguard.infer.state import State
 from gradguard.infer.truths import as_test, assume, compare, negate, truth
-from gradguard.infer.values import Alternatives, Both, Closure, Literal, Tuple, Unknown
+from gradguard.infer.values import Alternatives, Both, Closure, Instance, Literal, Tuple, Unknown
 from gradguard.ir import nodes as ir
 
 
@@ -49,6 +49,10 @@ def _name(frame: RustFrame, state: State, expr: ir.Name) -> Any:
             return Closure(found.function, found.space.key, (), owner=(found.space, found.owner))
         case "variant":
             return Variant(found.path)
+        case "type" if found.owner is not None:
+            identity = frame.run.fresh()
+            state.allocate(identity, {})
+            return Instance(identity, found.owner)
         case "constant" if isinstance(found.value, ir.Const):
             return Literal(found.value.value)
         case _:

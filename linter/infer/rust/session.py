@@ -32,8 +32,8 @@ class Watch:
     """One call of a function, as far as gradients are looked at.
 
     `looked`: something asked for the table, the tracking state or the inside of an option; `counted`: the
-    number of gradients was asked for, or an earlier loop opened each option; `backwards` are the tables
-    nobody has looked at yet.
+    number of gradients was asked for, or an earlier loop opened each option; `backwards` are the tables that
+    nobody has looked at yet, `asked` all places of backward.
     """
 
     alone: bool = False
@@ -45,9 +45,12 @@ class Watch:
 
 @dataclass(eq=False, slots=True)
 class Session:
-    """`live` are the scopes of all calls under way, outermost first; `activity` counts what a guard could
-    have been meant for; `seen` tells of each place the contexts in which it was met: (on its own, event
-    or None)."""
+    """What a run has seen.
+
+    `live` are the scopes of all calls under way, outermost first; `activity` counts what a guard could have
+    been meant for; `expected` are backwards that are asserted to find nothing; `seen` tells of each place the
+    contexts in which it was met: (on its own, event or None, root).
+    """
 
     run: Run
     spaces: Spaces

@@ -173,7 +173,13 @@ def block(context: Context, node: Node | None) -> ir.Scope:
     if node is None:
         return ir.Scope((), None, ir.NOWHERE)
     at = context.at(node)
-    body, value = statements(context, node)
+    if context.depth > DEEPEST:
+        return ir.Scope((), None, at)
+    context.depth += 1
+    try:
+        body, value = statements(context, node)
+    finally:
+        context.depth -= 1
     return ir.Scope(body, value, at)
 
 

@@ -8,13 +8,23 @@ x` the unary `Op("&")`. Literals are `Const`, paths are names that start with a 
 from __future__ import annotations
 
 from gradguard.ir import nodes as ir
-from gradguard.lower.rust.context import Context, Node, named, text
+from gradguard.lower.rust.context import DEEPEST, Context, Node, named, text
 
 
 def pattern(context: Context, node: Node | None) -> ir.Expr:
     """The expression that stands for a pattern; a wildcard for None."""
     if node is None:
         return ir.Name("_", ir.NOWHERE)
+    if context.depth > DEEPEST:
+        return ir.Opaque((), context.at(node))
+    context.depth += 1
+    try:
+        return _pattern(context, node)
+    finally:
+        context.depth -= 1
+
+
+def _pattern(context: Context, node: Node) -> ir.Expr:
     at = context.at(node)
     match node.type:
         case "identifier" | "shorthand_field_identifier" | "scoped_identifier" | "self":
