@@ -294,7 +294,7 @@ def enter_body(
     function = closure.function
     here = Site(closure.module, function.at)
     run = frame.run
-    run.call_sites.setdefault(here, set()).add(site)
+    run.call_sites.setdefault(here, (function.name, set()))[1].add(site)
     if isinstance(closure.owner, Klass) and _is_abstract(function):
         return _too_deep(frame, state, args, keywords, site, function.name)
     if len(frame.calls) >= CALL_DEPTH or run.stack.count(here) >= RECURSION:

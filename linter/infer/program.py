@@ -61,6 +61,10 @@ class Program:
         """Whether a function may decide what can have a gradient."""
         return self._outlined().shapes(key, name)
 
+    def callers(self, key: str, name: str) -> int:
+        """How many functions of a file call the function `name`."""
+        return self._outlined().callers(key, name)
+
     def guards(self, key: str, name: str) -> bool:
         """Whether a function names a guard."""
         return self._outlined().guards(key, name)

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gradguard.infer.imports import Imports
 
@@ -62,15 +63,18 @@ class Outline:
 
 def outlines(text: str) -> list[Outline]:
     """The functions of a text, nested ones too, and the top level as the function ""."""
-    found = list(DEFINITION.finditer(text))
     result = []
-    for index, match in enumerate(found):
-        indent = len(match[1])
-        end = next((m.start() for m in found[index + 1 :] if len(m[1]) <= indent), len(text))
-        body = text[match.end() : end]
-        result.append(_outline(match[2], body))
+    for match in DEFINITION.finditer(text):
+        ending = _ending(len(match[1])).search(text, match.end())
+        result.append(_outline(match[2], text[match.end() : ending.start() if ending else len(text)]))
     result.append(_top_level(text))
     return result
+
+
+@lru_cache(maxsize=64)
+def _ending(indent: int) -> re.Pattern[str]:
+    """The first row behind a body: one indented no deeper than its definition, closing brackets aside."""
+    return re.compile(rf"^[ \t]{{0,{indent}}}[^\s)\]}}#]", re.MULTILINE)
 
 
 _APART = re.compile(r"(?:def|class|async def|@|from|import|#)")
@@ -171,6 +175,10 @@ class Reach:
             self.shaping[key] = closed(own, {one.name for one in own if one.shapes})
         return name in self.shaping[key] or name in IMPLICIT
 
+
+    def callers(self, key: str, name: str) -> int:
+        """How many functions of a file (its top level among them) call the function `name`."""
+        return sum(name in one.calls for one in self._outlines(key))
 
     def guards(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file, or one of the file that it calls, names a guard."""

@@ -68,8 +68,9 @@ def _settled(run: Run, event: Event) -> Event:
     if not isinstance(event, BackwardAsked) or event.value.cause is None:
         return event
     cause = event.value.cause
-    callers = run.call_sites.get(Site(cause.site.module, cause.function), set())
-    return replace(event, shared=cause.depth > len(event.chain.sites) and len(callers) > 1)
+    name, sites = run.call_sites.get(Site(cause.site.module, cause.function), ("", set()))
+    users = max(len(sites), run.program.callers(cause.site.module, name)) if name else 0
+    return replace(event, shared=cause.depth > len(event.chain.sites) and users > 1)
 
 
 def _run_top_level(top: Frame, state: State, key: str) -> bool:

@@ -45,7 +45,7 @@ class Run:
     leaks: dict[Site, tuple[str, GuardSite]] = field(default_factory=dict)
     reported_leaks: set[Site] = field(default_factory=set)
     after_on: set[Site] = field(default_factory=set)
-    call_sites: dict[Site, set[Site]] = field(default_factory=dict)
+    call_sites: dict[Site, tuple[str, set[Site]]] = field(default_factory=dict)
     pending: list[tuple[Closure, State]] = field(default_factory=list)
     binding: set[tuple[int, int]] = field(default_factory=set)
     imported: set[str] = field(default_factory=set)

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradguard.infer.describe import describe
 from gradguard.infer.frames import Exit
 from gradguard.infer.run import Ended
 from gradguard.infer.rust import lifetimes, operations, places, slots
 from gradguard.infer.rust.expressions import evaluate, look
 from gradguard.infer.rust.patterns import match
 from gradguard.infer.rust.session import RustFrame
-from gradguard.infer.rust.streams import forced
-from gradguard.infer.rust.values import ABSENT, Slot, Variant
+from gradguard.infer.rust.values import Slot
 from gradguard.infer.scopes import named, rebinding
 from gradguard.infer.state import State
-from gradguard.infer.truths import as_test, assume, truth
-from gradguard.infer.values import Closure, Literal, Tensor, Unknown
+from gradguard.infer.values import Closure, Literal, Tensor
 from gradguard.ir import nodes as ir
-
-ROUNDS = 2
-APART = 3
 
 
 def execute(frame: RustFrame, state: State, body: ir.Body) -> Any:
@@ -247,143 +241,14 @@ def _define(frame: RustFrame, state: State, statement: Any) -> Done:
     return Literal(None), None
 
 
-def _round(frame: RustFrame, state: State, body: ir.Body) -> tuple[list[State], State | None]:
-    """One turn of a loop: the states that go on to the next, and the one that leaves it.
+def _loop(frame: RustFrame, state: State, statement: ir.For | ir.While) -> Done:
+    from gradguard.infer.rust import loops
 
-    A turn that was cut short by `continue` is kept apart from a whole one, as long as they are few.
-    """
-    since = len(frame.exits)
-    frame.session.loops += 1
-    ends = [state]
-    try:
-        execute(frame, state, (*body, END))
-    except Ended:
-        ends = []
-    finally:
-        frame.session.loops -= 1
-    left: State | None = None
-    mine = frame.exits[since:]
-    del frame.exits[since:]
-    for one in mine:
-        if one.kind == "continue":
-            ends.append(one.state)
-        elif one.kind == "break":
-            left = lifetimes.join_states(frame.session, left, one.state)
-        else:
-            frame.exits.append(one)
-    return ends, left
-
-
-def _few(frame: RustFrame, states: list[State]) -> list[State]:
-    """The same states, joined where they are many or the loop is an inner one."""
-    if len(states) <= (APART if not frame.session.loops else 1):
-        return states
-    joined = _all_of(frame, states)
-    return [joined] if joined is not None else []
-
-
-def _all_of(frame: RustFrame, states: list[State]) -> State | None:
-    joined: State | None = None
-    for one in states:
-        joined = lifetimes.join_states(frame.session, joined, one)
-    return joined
-
-
-def _for(frame: RustFrame, state: State, statement: ir.For) -> Done:
-    source = evaluate(frame, state, statement.iter)
-    site = frame.site(statement.at)
-    if isinstance(source, Slot):
-        slots.skipped(frame, source, site)
-    items, exact = forced(frame, state, source, describe(statement.iter))
-    before = state.fork()
-    current = [state.fork()]
-    left: State | None = None
-    for item in list(items) if exact else [*items, *items][:ROUNDS]:
-        going: list[State] = []
-        for one in current:
-            ends, broken = _turn(frame, one, statement, item)
-            going.extend(ends)
-            left = lifetimes.join_states(frame.session, left, broken)
-        current = _few(frame, going)
-    _after_loop(frame, state, before, _all_of(frame, current), left, maybe_skipped=not exact)
+    if isinstance(statement, ir.For):
+        loops.run_for(frame, state, statement)
+    else:
+        loops.run_while(frame, state, statement)
     return Literal(None), None
-
-
-def _turn(frame: RustFrame, state: State, statement: ir.For, item: Any) -> tuple[list[State], State | None]:
-    """One turn of a `for`: its names live as long as the turn."""
-    scope = frame.run.fresh()
-    lifetimes.enter_scope(frame, state, scope)
-    saved, since = frame.scopes, len(frame.exits)
-    frame.scopes = (*saved, scope)
-    try:
-        match(frame, state, statement.target, item)
-        ends, broken = _round(frame, state, statement.body)
-    finally:
-        frame.scopes = saved
-        if scope in frame.session.live:
-            frame.session.live.remove(scope)
-    for one in (*ends, *([broken] if broken is not None else ())):
-        lifetimes.drop_scope(frame.session, one, scope)
-    for way in frame.exits[since:]:
-        lifetimes.drop_scope(frame.session, way.state, scope, way.value)
-    return ends, broken
-
-
-def _while(frame: RustFrame, state: State, statement: ir.While) -> Done:
-    endless = isinstance(statement.test, ir.Const) and statement.test.value is True
-    before = state.fork()
-    current = [state.fork()]
-    left: State | None = None
-    for _ in range(ROUNDS):
-        going: list[State] = []
-        for one in current:
-            test = look(frame, one, statement.test)
-            known = truth(one, test) if isinstance(test, Literal | Unknown) else None
-            if known is not True:
-                skipped = one.fork()
-                assume(skipped, as_test(skipped, test), False)
-                left = lifetimes.join_states(frame.session, left, skipped)
-            if known is not False:
-                ends, broken = _round(frame, one, statement.body)
-                going.extend(ends)
-                left = lifetimes.join_states(frame.session, left, broken)
-        current = _few(frame, going)
-    end = None if endless else _all_of(frame, current)
-    _after_loop(frame, state, before, end, left, maybe_skipped=False)
-    return Literal(None), None
-
-
-def _after_loop(
-    frame: RustFrame,
-    state: State,
-    before: State,
-    current: State | None,
-    left: State | None,
-    *,
-    maybe_skipped: bool,
-) -> None:
-    """`state` becomes what holds behind a loop. A name without a value before has that of the last turn."""
-    end = lifetimes.join_states(frame.session, current, left)
-    if end is None and not maybe_skipped:
-        raise Ended
-    if maybe_skipped:
-        late = end.fork() if end is not None else None
-        end = lifetimes.join_states(frame.session, before.fork(), end)
-        assert end is not None
-        for scope in frame.session.live if late is not None else ():
-            for name, value in before.fields(scope).items():
-                later = late.read(scope, name) if late is not None else None
-                if _is_start(value) and isinstance(later, Tensor | Variant):
-                    end.write(scope, name, later)
-    assert end is not None
-    state.become(end)
-
-
-def _is_start(value: Any) -> bool:
-    """Whether a value is what a loop starts to gather from: a number, nothing yet, a constant tensor."""
-    if isinstance(value, Tensor):
-        return value.cause is not None and value.cause.kind == "data"
-    return isinstance(value, Literal) or value == ABSENT
 
 
 def _nothing(frame: RustFrame, state: State, statement: Any) -> Done:
@@ -398,8 +263,8 @@ _EXECUTORS: dict[type, Callable[[RustFrame, State, Any], Done]] = {
     ir.Return: _return,
     ir.Break: _jump,
     ir.Continue: _jump,
-    ir.For: _for,
-    ir.While: _while,
+    ir.For: _loop,
+    ir.While: _loop,
     ir.FunctionDef: _define,
     ir.ClassDef: _define,
     ir.Import: _define,
