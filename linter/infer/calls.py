@@ -282,7 +282,7 @@ def enter(
     if function.is_generator:
         kind = "manager" if closure.manager else "generator"
         return Lazy(kind, site, (closure, tuple(args), tuple(keywords.items())), depth=frame.depth)
-    if frame.calls and not _is_followed(frame, state, closure, args):
+    if frame.name != "<root>" and not _is_followed(frame, state, closure, args):
         return _too_deep(frame, state, args, keywords, site, function.name)
     return enter_body(frame, state, closure, args, keywords, site)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradguard.infer import calls, guards
 from gradguard.infer.frames import Frame
+from gradguard.infer.scopes import lookup
 from gradguard.infer.state import State
 from gradguard.infer.values import Closure, Guard, Instance, Klass, Known, Partial, Unknown
 from gradguard.ir import nodes as ir
@@ -38,6 +39,10 @@ def decorated(frame: Frame, state: State, decorator: ir.Expr, target: Any) -> An
     site = frame.site(decorator.at)
     if isinstance(decorator, ir.Attr) and decorator.name in ("setter", "getter", "deleter"):
         return target
+    if isinstance(decorator, ir.Call) and isinstance(decorator.func, ir.Name):
+        maker = state.resolve(lookup(frame, state, decorator.func.id))
+        if isinstance(maker, Closure) and not _may_guard(frame, maker):
+            return target
     value = state.resolve(evaluate(frame, state, decorator))
     match value:
         case Guard():
@@ -65,8 +70,16 @@ def decorated(frame: Frame, state: State, decorator: ir.Expr, target: Any) -> An
             return target
 
 
+def _may_guard(frame: Frame, decorator: Closure) -> bool:
+    """Whether a decorator (or a maker of one) of the tree has to do with guards; the others change nothing here."""
+    named = frame.run.program.guards(decorator.module, decorator.function.name)
+    return named or decorator.manager or bool(decorator.wraps)
+
+
 def _by_function(frame: Frame, state: State, decorator: Any, target: Closure, site: Any) -> Any:
     """A decorator defined in the tree."""
+    if isinstance(decorator, Closure) and not _may_guard(frame, decorator):
+        return target
     result = state.resolve(calls.apply(frame, state, decorator, [target], site))
     if isinstance(result, Closure):
         return replace(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
+from gradguard.discover.disk import Disk, Seen
 from gradguard.ir import nodes as ir
 
 ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 CLIMB = 6
-SWITCH = re.compile(rb"^[\w.]*\bset_grad_enabled\s*\(", re.MULTILINE)
+SWITCH = rb"^[\w.]*\bset_grad_enabled\s*\("
 
 
 @dataclass(slots=True)
@@ -18,16 +19,15 @@ class Imports:
     """Resolves imports by looking for files; nothing is opened. `known` are paths that exist without a file."""
 
     known: set[str] = field(default_factory=set)
-    found: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
-    switching: dict[str, bool] = field(default_factory=dict)
+    disk: Disk = field(default_factory=Disk)
+    found: dict[Hashable, tuple[str | None, Seen]] = field(default_factory=dict)
+    switching: dict[Hashable, tuple[bool, Seen]] = field(default_factory=dict)
 
     def resolve(self, key: str, module: str, level: int) -> str | None:
         """The path of an imported module, as seen from the file `key`; None where it lies outside the tree."""
         folder = os.path.dirname(key)
         place = (folder, module, level)
-        if place not in self.found:
-            self.found[place] = self._search(key, folder, module, level)
-        result = self.found[place]
+        result = self.disk.remembered(self.found, place, lambda: self._search(key, folder, module, level))
         return None if result == key else result
 
     def _search(self, key: str, folder: str, module: str, level: int) -> str | None:
@@ -41,7 +41,7 @@ class Imports:
             result = self._in_folder(folder, module)
             if result is not None:
                 return result
-            if any(os.path.exists(os.path.join(folder, mark)) for mark in ROOT_MARKS):
+            if any(self.disk.exists(os.path.join(folder, mark)) for mark in ROOT_MARKS):
                 break
             parent = os.path.dirname(folder)
             if parent == folder:
@@ -50,7 +50,7 @@ class Imports:
         return self._in_folder(os.path.join(folder, "src"), module)
 
     def _exists(self, path: str) -> bool:
-        return path in self.known or os.path.isfile(path)
+        return path in self.known or self.disk.is_file(path)
 
     def _in_folder(self, folder: str, module: str) -> str | None:
         base = os.path.join(folder, *module.split(".")) if module else folder
@@ -76,23 +76,11 @@ class Imports:
     def may_switch(self, key: str) -> bool:
         """Whether importing the file may switch the grad mode: it, or a neighbour that a package's own file may
         import, switches at its top level."""
-        if key not in self.switching:
-            self.switching[key] = _holds(key) or (
-                os.path.basename(key) == "__init__.py" and any(map(_holds, _neighbours(os.path.dirname(key))))
-            )
-        return self.switching[key]
+        return self.disk.remembered(self.switching, key, lambda: self._holds_switch(key))
 
-
-def _neighbours(folder: str) -> list[str]:
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".py")]
-    except OSError:
-        return []
-
-
-def _holds(path: str) -> bool:
-    try:
-        with open(path, "rb") as stream:
-            return SWITCH.search(stream.read()) is not None
-    except OSError:
-        return False
+    def _holds_switch(self, key: str) -> bool:
+        if self.disk.holds(key, SWITCH):
+            return True
+        if os.path.basename(key) != "__init__.py":
+            return False
+        return any(self.disk.holds(path, SWITCH) for path in self.disk.python_files(os.path.dirname(key)))

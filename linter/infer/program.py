@@ -78,11 +78,7 @@ class Program:
         lowered = self.modules.get(key)
         if lowered is not None:
             return lowered.source.text
-        try:
-            with open(key, encoding="utf-8", errors="replace") as stream:
-                return stream.read()
-        except OSError:
-            return None
+        return self.imports.disk.text(key)
 
     def rebinds(self, key: str) -> bool:
         """Whether in-place updates in this module rebind the name (Paddle)."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from gradguard.discover.disk import Seen
 from gradguard.infer.imports import Imports
 
 SINK = re.compile(
@@ -112,7 +113,7 @@ class Reach:
 
     imports: Imports
     read: Reader
-    names: dict[str, frozenset[str]] = field(default_factory=dict)
+    names: dict[Hashable, tuple[frozenset[str], Seen]] = field(default_factory=dict)
     own: dict[str, list[Outline]] = field(default_factory=dict)
     within: dict[str, frozenset[str]] = field(default_factory=dict)
     shaping: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -121,21 +122,23 @@ class Reach:
     def reaching(self, key: str) -> frozenset[str]:
         """The names of functions that lead to a sink, as far as the file `key` calls them: its own, and those of
         the files it imports."""
-        known = self.names.get(key)
-        if known is None:
-            imported: set[str] = set()
-            text = self.read(key) or ""
-            for path in set(self._imported(key, text, 0)):
-                imported |= self._within(path) - COMMON - {""}
-            known = self.names[key] = closed(self._outlines(key), imported)
-        return known
+        return self.imports.disk.remembered(self.names, key, lambda: self._reaching(key))
+
+    def _reaching(self, key: str) -> frozenset[str]:
+        imported: set[str] = set()
+        text = self.read(key) or ""
+        for path in set(self._imported(key, text, 0)):
+            imported |= self._within(path) - COMMON - {""}
+        return closed(self._outlines(key), imported)
 
     def _outlines(self, key: str) -> list[Outline]:
+        self.imports.disk.seen.contents.add(key)
         if key not in self.own:
             self.own[key] = outlines(self.read(key) or "")
         return self.own[key]
 
     def _within(self, key: str) -> frozenset[str]:
+        self.imports.disk.seen.contents.add(key)
         if key not in self.within:
             self.within[key] = closed(self._outlines(key), set())
         return self.within[key]

@@ -1,4 +1,4 @@
-"""Which functions can matter, told from the names in them: most of a crate has nothing to do with gradients."""
+"""Which functions can matter, told from the names in them: most of a crate knows no gradients."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many gradients a table holds, or a test of that: `empty` says that it is true of a table without any
+    """How many gradients a table holds, or a test of that: `empty` says that it holds of one without any
     (False: of one with some, None: neither)."""
 
     table: Table
