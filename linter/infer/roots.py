@@ -245,7 +245,7 @@ def _instance(top: Frame, state: State, klass: Klass, fully: bool) -> Instance:
         top.run.root = Root("init", top.module, init.function.at, klass.site.at)
         try:
             keywords = _unknown_arguments(top, state, init.function, skip=1)
-            calls.enter(top, state, init, [instance], keywords, Site(top.module, init.function.at))
+            calls.enter(replace(top, name="<root>"), state, init, [instance], keywords, Site(top.module, init.function.at))
         except (Ended, Exhausted, RecursionError):
             pass
         state.mode = ON
