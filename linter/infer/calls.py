@@ -26,8 +26,10 @@ from gradguard.infer.values import (
     Klass,
     Known,
     Lazy,
+    List,
     Literal,
     Module,
+    Parameters,
     Partial,
     Super,
     Tensor,
@@ -308,6 +310,10 @@ def enter_body(
     return close_frame(frame, inner, state, end, entry)
 
 
+TELLING = (Tensor, Instance, Closure, Bound, List, Dict, Tuple, Parameters, Lazy)
+"""Arguments that a function can do something with that matters."""
+
+
 def _is_followed(frame: Frame, state: State, closure: Closure, args: list[Any]) -> bool:
     """Whether a call can matter: it may lead to a sink, or (where something else may) shape what goes there."""
     program, name = frame.run.program, closure.function.name
@@ -315,7 +321,7 @@ def _is_followed(frame: Frame, state: State, closure: Closure, args: list[Any]) 
         return True
     if frame.run.shallow:
         return program.guards(closure.module, name)
-    return program.shapes(closure.module, name) or any(isinstance(state.resolve(a), Tensor) for a in args)
+    return program.shapes(closure.module, name) or any(isinstance(state.resolve(a), TELLING) for a in args)
 
 
 def _is_abstract(function: ir.Function) -> bool:

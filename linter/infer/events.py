@@ -104,6 +104,7 @@ class ParameterRebound:
     rebound: Rebound
     value: Tensor
     asked: Site
+    package: str = "torch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class UpdateSkips:
     site: Site
     write: Site
     in_optimizer: bool
+    package: str = "torch"
 
 
 @dataclass(frozen=True, slots=True)

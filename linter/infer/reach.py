@@ -165,7 +165,7 @@ class Reach:
     def leads(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file leads to a sink ("" for the top level)."""
         names = self.reaching(key)
-        if name in names:
+        if name in names or (not name and any(one.sinks or one.hands for one in self._outlines(key))):
             return True
         return any(
             one.sinks and one.name in IMPLICIT or one.hands and one.name == name for one in self._outlines(key)

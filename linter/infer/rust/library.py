@@ -7,7 +7,7 @@ from typing import Any
 from gradguard.facts.crates import Crate
 from gradguard.infer import sinks, tensors
 from gradguard.infer.describe import describe
-from gradguard.infer.events import BackwardAsked
+from gradguard.infer.events import BackwardAsked, ParameterRebound
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.rust import lifetimes, operations, places
 from gradguard.infer.rust.session import ALIVE, RustFrame, guard_site
@@ -137,7 +137,8 @@ def _tensor(
         return _tracks(state, receiver)
     if crate.has("gradient.reads", name) and len(args) == len(crate.layers) % 2:
         for one in leaves_of(receiver):
-            sinks.grad_read(frame, state, one, subject, site)
+            for rebound in one.rebound if isinstance(one, Tensor) else ():
+                frame.run.emit(ParameterRebound(rebound, one, site, crate.profile))
         return Slot(subject, site, crate.layers)
     if not operations.is_tensor(frame, receiver):
         return None
@@ -257,13 +258,22 @@ def _associated(
         return Handle("runtime")
     is_type = any(kind in names for key, names in crate.lists.items() if key.startswith("types."))
     if not is_type:
-        return None
+        return _free(frame, state, name, args, site)
     if crate.has("types.tensor", kind) and args and operations.is_tensor(frame, args[0]):
         as_method = ir.Call(ir.Attr(expr.args[0].value, name, expr.at), expr.args[1:], expr.at)
         return _method(frame, state, crate, args[0], name, args[1:], as_method, site)
     if crate.has("types.tensor", kind):
         return operations.operate(frame, state, args, name, site)
     return Unknown(frame.run.fresh(), name, kind)
+
+
+def _free(frame: RustFrame, state: State, name: str, args: list[Any], site: Site) -> Any:
+    """A function of a crate that is given tensors: `einsum(&[&a, &b], ..)`, `loss::mse(&a, &b)`."""
+    if any(word in name for word in _UNSURE) or any(isinstance(value, Closure) for value in args):
+        return None
+    if not operations.has_tensor(frame, state, args):
+        return None
+    return operations.operate(frame, state, args, name, site)
 
 
 def _is_handle(args: list[Any]) -> bool:

@@ -39,6 +39,12 @@ def operate(frame: RustFrame, state: State, operands: Iterable[Any], name: str, 
     return replace(result, role=_tensor_type(frame)) if isinstance(result, Unknown) else result
 
 
+def has_tensor(frame: RustFrame, state: State, values: Iterable[Any]) -> bool:
+    """Whether a tensor is among the values, or inside one."""
+    found = [one for value in values for one in _tensors(frame, state, value, 0)]
+    return any(is_tensor(frame, one) for one in found)
+
+
 def _tensor_type(frame: RustFrame) -> str:
     return next(
         (min(crate.lists["types.tensor"]) for crate in frame.crates if crate.lists["types.tensor"]), ""

@@ -81,9 +81,13 @@ def popped(slot: Slot) -> Slot | None:
 def skipped(frame: RustFrame, slot: Slot, site: Site, write: Site | None = None) -> None:
     """A missing gradient is passed over in silence at `site`."""
     frame.watch.looked = True
-    event = UpdateSkips(slot.parameter or "the parameter", site, write or site, False)
+    event = UpdateSkips(slot.parameter or "the parameter", site, write or site, False, _profile(frame))
     told = None if frame.watch.counted or not frame.crates else event
     frame.session.note("GRD201", site, frame.watch.alone, told)
+
+
+def _profile(frame: RustFrame) -> str:
+    return frame.crates[0].profile if frame.crates else "torch"
 
 
 def judge_branches(frame: RustFrame, slot: Slot, expr: ir.Branches) -> None:
