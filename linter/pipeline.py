@@ -27,33 +27,15 @@ def analyse(sources: Sequence[Source], settings: Any, progress: Progress | None 
 
     A source that cannot be parsed is among the failures, and a GRD000 finding tells where.
     """
-    from gradguard.facts.tables import load
-    from gradguard.infer.program import Program
-    from gradguard.infer.roots import run_file
-    from gradguard.judge.judging import judge
-    from gradguard.replay import replayed
+    from gradguard.work.analysis import Analysis, group_of
 
-    facts = load(dict(settings.frameworks))
-    opened = Opened()
-    program = Program(opened.by_path, rebinding=facts.rebinding)
+    analysis = Analysis(group_of(settings, sources))
     findings: list[Finding] = []
     failures: list[Failure] = []
-    keys: list[str] = []
-    for source in sources:
-        key = source.path or source.filename
-        module, failure, told = open_source(source)
-        if failure is not None:
-            failures.append(failure)
-            findings.append(told)
-        if module is None:
-            continue
-        opened.modules[key] = module
-        program.add(key, module)
-        keys.append(key)
-    for done, key in enumerate(keys):
-        events = run_file(program, facts, key)
-        judged = judge(events, program.modules, set(keys), rules(), settings)
-        findings.extend(replayed(judged, program, facts, settings))
+    for done, source in enumerate(sources):
+        result = analysis.of(source)
+        findings.extend(result.findings)
+        failures.extend(failure for failure in (result.unparsed, result.broken) if failure is not None)
         if progress is not None:
             progress(done + 1)
     return Report(tuple(in_order(findings)), tuple(failures), len(sources))

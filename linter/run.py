@@ -56,10 +56,10 @@ def suspects(settings: Settings) -> Suspect:
     """What tells whether the bytes of a file hold what a finding needs, or a comment of ours."""
     from gradguard.sift.tokens import sift, sift_rust
 
-    extra = _words_of(settings.frameworks)
+    extra, crates = _words_of(settings.frameworks), _crates_of(settings.frameworks)
 
     def is_suspect(data: bytes, language: str) -> bool:
-        found = sift_rust(data) if language == "rust" else sift(data, extra)
+        found = sift_rust(data, crates) if language == "rust" else sift(data, extra)
         return found or _COMMENT_OF_OURS.search(data) is not None
 
     return is_suspect
@@ -69,9 +69,14 @@ def guard_suspects(settings: Settings) -> Suspect:
     """What tells whether the bytes of a file may hold a guard."""
     from gradguard.sift.tokens import GUARDS, MISSPELT, sift_rust
 
+    crates = _crates_of(settings.frameworks)
     words = "|".join(map(re.escape, sorted({*GUARDS, *MISSPELT, *_words_of(settings.frameworks)})))
     guard = re.compile(rf"\b(?:{words})\b".encode())
-    return lambda data, language: sift_rust(data) if language == "rust" else guard.search(data) is not None
+
+    def may_hold(data: bytes, language: str) -> bool:
+        return sift_rust(data, crates) if language == "rust" else guard.search(data) is not None
+
+    return may_hold
 
 
 def check(opened: Sequence[Opened], meter: Meter | None = None) -> Outcome:
@@ -214,10 +219,17 @@ def _words_of(frameworks: Mapping[str, object]) -> frozenset[str]:
     """The last parts of the dotted names that the user's framework tables call guards, sinks or hooks."""
     names: list[str] = []
     for table in frameworks.values():
-        if not isinstance(table, Mapping):
+        if not isinstance(table, Mapping) or table.get("language") == "rust":
             continue
         for section in map(table.get, _TELLING):
             if isinstance(section, Mapping):
                 names.extend(section)
                 names.extend(name for value in section.values() if isinstance(value, list) for name in value)
     return frozenset(word for name in names if (word := name.rpartition(".")[2]).isidentifier())
+
+
+def _crates_of(frameworks: Mapping[str, object]) -> frozenset[str]:
+    """The names that the paths of the user's Rust crates start with."""
+    tables = [table for table in frameworks.values() if isinstance(table, Mapping)]
+    packages = [table.get("packages", ()) for table in tables if table.get("language") == "rust"]
+    return frozenset(name for names in packages if isinstance(names, list) for name in names)

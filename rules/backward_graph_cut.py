@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradguard.infer.events import ActivationCut, BackwardAsked, ConstantTerm
 from gradguard.infer.values import Track
-from gradguard.judge.draft import Draft, trail_steps
+from gradguard.judge.draft import SILENT, Draft, trail_steps
 from gradguard.rule import Rule
 
 
@@ -39,11 +39,13 @@ def _backward(event: BackwardAsked) -> Iterator[Draft]:
     subject = f"`{event.subject}`" if event.subject else "the value"
     steps = (*trail_steps(value.trail), (event.site, f"`backward` on {subject} finds no graph"))
     place = event.site if event.shared else cause.site
+    notes = (SILENT[event.package],) if event.package in SILENT else ()
     if cause.kind == "data":
         yield Draft(
             place,
             f"{subject} is built from constants alone, so `backward` reaches no parameter",
             steps,
+            notes,
             help="make the values that are to be trained variables",
             assumed=value.assumed,
             sink=event.site,
@@ -53,6 +55,7 @@ def _backward(event: BackwardAsked) -> Iterator[Draft]:
         place,
         f"`{cause.verb}` cuts the graph of what {subject} is built from, so `backward` reaches no parameter",
         steps,
+        notes,
         help="differentiate the value before the cut, and keep the cut copy for logging",
         assumed=value.assumed,
         sink=event.site,

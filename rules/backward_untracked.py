@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradguard.infer.events import BackwardAsked
 from gradguard.infer.values import Track
-from gradguard.judge.draft import Draft, cause_steps, guard_text
+from gradguard.judge.draft import SILENT, Draft, cause_steps, guard_text
 from gradguard.rule import Rule
 
 
@@ -17,8 +17,11 @@ def check(event: BackwardAsked) -> Iterator[Draft]:
     guard = guard_text(cause.guard)
     subject = f"`{event.subject}`" if event.subject else "the value"
     steps = (*cause_steps(value), (event.site, "`backward` needs the graph that was never recorded"))
+    notes = (SILENT[event.package],) if event.package in SILENT else ()
     held = cause.guard.depth
-    under_caller = cause.guard.form not in ("call", "hook") and held < len(event.chain.sites) and len(cause.calls) > held
+    under_caller = (
+        cause.guard.form not in ("call", "hook") and held < len(event.chain.sites) and len(cause.calls) > held
+    )
     same_call = under_caller and cause.calls[: held + 1] == event.chain.sites[: held + 1]
     if same_call and event.mode.records is False:
         call, function = event.chain.sites[held], event.chain.functions[held]
@@ -26,7 +29,13 @@ def check(event: BackwardAsked) -> Iterator[Draft]:
             call,
             f"`{function}` runs `backward` and is called under {guard}, so its loss has no graph",
             steps,
-            help=f"call `{function}` outside the guard, or switch gradients on again inside it with `enable_grad`",
+            notes,
+            help=f"call `{function}` outside the guard"
+            + (
+                ", or switch gradients on again inside it with `enable_grad`"
+                if event.package == "torch"
+                else ""
+            ),
             assumed=value.assumed,
             sink=event.site,
         )
@@ -35,6 +44,7 @@ def check(event: BackwardAsked) -> Iterator[Draft]:
         event.site,
         f"{subject} was computed under {guard}, so `backward` has no graph to go through",
         steps,
+        notes,
         help=_help(cause.guard.form),
         assumed=value.assumed,
         sink=event.site,

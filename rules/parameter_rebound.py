@@ -20,9 +20,15 @@ def check(event: ParameterRebound) -> Iterator[Draft]:
         event.rebound.site,
         f"`{name}` is rebound under a guard: the new `{name}` is no leaf and gets no gradient",
         steps,
-        help=f"update it in place (`{name} -= ...`), or call `{name}.requires_grad_()` on the new tensor",
+        help=_help(event.package, name),
         sink=event.asked,
     )
+
+
+def _help(package: str, name: str) -> str:
+    if package == "tenferro":
+        return "make a variable of the new value: `variable_from`"
+    return f"update it in place (`{name} -= ...`), or call `{name}.requires_grad_()` on the new tensor"
 
 
 RULE = Rule(

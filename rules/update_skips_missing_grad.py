@@ -8,6 +8,13 @@ from gradguard.infer.events import UpdateSkips
 from gradguard.judge.draft import Draft
 from gradguard.rule import Rule
 
+_HELP = {
+    "torch": "raise if a trainable parameter has no gradient, or leave frozen ones out by `requires_grad`",
+    "tenferro": "return an error if a gradient is missing; leave frozen parameters out by `tracks_grad`",
+    "candle": "return an error if a gradient is missing: `ok_or`",
+    "burn": "stop if a gradient is missing: `expect`",
+}
+
 
 def check(event: UpdateSkips) -> Iterator[Draft]:
     yield Draft(
@@ -17,7 +24,7 @@ def check(event: UpdateSkips) -> Iterator[Draft]:
             (event.site, "a missing gradient is skipped here"),
             (event.write, f"`{event.parameter}` is updated here"),
         ),
-        help="raise if a trainable parameter has no gradient, or leave frozen ones out by `requires_grad`",
+        help=_HELP.get(event.package, _HELP["torch"]),
         sink=event.site,
     )
 

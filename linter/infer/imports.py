@@ -50,7 +50,7 @@ class Imports:
         return self._in_folder(os.path.join(folder, "src"), module)
 
     def _exists(self, path: str) -> bool:
-        return path in self.known or self.disk.is_file(path)
+        return self.disk.is_file(path) or path in self.known
 
     def _in_folder(self, folder: str, module: str) -> str | None:
         base = os.path.join(folder, *module.split(".")) if module else folder

@@ -202,7 +202,7 @@ def _run_class(top: Frame, state: State, statement: ir.ClassDef, mode: Mode) -> 
                 _run_class(top, state, inner, mode)
         return
     start = state.fork()
-    leading = [m for m in methods if top.run.program.leads(top.module, m.name)]
+    leading = [m for m in wanted if top.run.program.leads(top.module, m.name)]
     instance = _instance(top, start, klass, fully=bool(leading))
     for method in wanted:
         found = start.resolve(start.read(klass.id, method.name))
@@ -241,7 +241,7 @@ def _instance(top: Frame, state: State, klass: Klass, fully: bool) -> Instance:
     classes.construct_outside(top, state, instance, [], {})
     init = classes.member(top, state, klass, "__init__")
     if isinstance(init, Closure) and fully:
-        top.run.steps = STEPS
+        top.run.steps = STEPS // 3
         top.run.root = Root("init", top.module, init.function.at, klass.site.at)
         try:
             keywords = _unknown_arguments(top, state, init.function, skip=1)

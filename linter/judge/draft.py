@@ -33,6 +33,14 @@ FORMS = {
 }
 
 
+SILENT = {
+    "tenferro": "`backward` answers `Ok` with an empty table",
+    "candle": "`backward` answers `Ok` with a store that holds no parameter's gradient",
+    "burn": "`backward` runs, and no parameter gets a gradient",
+}
+"""What happens at run time, by profile, where an untracked value is no error."""
+
+
 def guard_step(guard: GuardSite | None) -> tuple[tuple[Site, str], ...]:
     """The step at which a guard starts; none for a mode that a trainer sets."""
     if guard is None or guard.site.at < 0 or guard.form == "hook":

@@ -125,9 +125,14 @@ def sift_text(text: str, extra: Iterable[str] = ()) -> bool:
     )
 
 
-def sift_rust(data: bytes) -> bool:
-    """Whether a Rust file can hold a finding: it names a crate that differentiates, and a gradient."""
+def sift_rust(data: bytes, crates: Iterable[str] = ()) -> bool:
+    """Whether a Rust file can hold a finding: it names a crate that differentiates, and a gradient.
+
+    `crates` are further crates, which the user's settings name: whatever names one passes.
+    """
     text = data.decode("latin-1")
+    if any(_holds(text, _word(crate)) for crate in crates):
+        return True
     return any(word in text for word in RUST_WORDS) and any(_holds(text, crate) for crate in _crates())
 
 

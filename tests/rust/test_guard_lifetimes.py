@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gradguard
 import pytest
 from guard_forms import BODIES, Row, certain, program, read_table
+
+import gradguard
 
 ROWS = read_table()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gradguard.infer.frames import Exit
@@ -87,6 +88,8 @@ def _let(frame: RustFrame, state: State, statement: ir.Let) -> Done:
         return Literal(None), None
     in_place = places.is_place(statement.value)
     value = look(frame, state, statement.value) if in_place else evaluate(frame, state, statement.value)
+    if isinstance(value, Slot) and value.layers[0] == "result" and slots.is_of_option(statement.target):
+        value = replace(value, layers=value.layers[1:])
     if statement.orelse:
         _let_else(frame, state, statement, value)
     scope = frame.scopes[-1]

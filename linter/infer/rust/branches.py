@@ -143,6 +143,7 @@ def evaluate_branches(frame: RustFrame, state: State, expr: ir.Branches) -> Any:
 
     subject = look(frame, state, expr.subject)
     if isinstance(subject, Slot):
+        subject = slots.as_option(subject, expr)
         slots.judge_branches(frame, subject, expr)
     return _match(frame, state, expr, subject)
 

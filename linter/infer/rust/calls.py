@@ -272,6 +272,8 @@ def enter(frame: RustFrame, state: State, callee: Closure, args: list[Any], site
         if inner.watch is not frame.watch:
             _conclude(frame, inner)
     lifetimes.own(frame.session, lifetimes.held_by(frame.session, state, value))
+    if isinstance(value, Unknown) and not value.role and callee.kind != "closure":
+        return places.unknown_of(frame, _returned_type(function), function.name)
     return value
 
 

@@ -21,6 +21,8 @@ def method(
     frame: RustFrame, state: State, slot: Slot, name: str, args: list[Any], expr: ir.Call, site: Site
 ) -> Any:
     """A method of a gradient that was read."""
+    if slot.layers[0] == "result" and name in ("is_some", "is_none"):
+        slot = replace(slot, layers=slot.layers[1:])
     if len(slot.layers) > 1:
         return _outer(frame, state, slot, name, args, expr, site)
     written = [arg.value for arg in expr.args]

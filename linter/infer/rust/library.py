@@ -258,7 +258,7 @@ def _associated(
         return Handle("runtime")
     is_type = any(kind in names for key, names in crate.lists.items() if key.startswith("types."))
     if not is_type:
-        return _free(frame, state, name, args, site)
+        return _free(frame, state, name, args, site) if kind[:1].islower() else None
     if crate.has("types.tensor", kind) and args and operations.is_tensor(frame, args[0]):
         as_method = ir.Call(ir.Attr(expr.args[0].value, name, expr.at), expr.args[1:], expr.at)
         return _method(frame, state, crate, args[0], name, args[1:], as_method, site)

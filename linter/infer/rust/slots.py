@@ -92,6 +92,7 @@ def _profile(frame: RustFrame) -> str:
 
 def judge_branches(frame: RustFrame, slot: Slot, expr: ir.Branches) -> None:
     """A match (or `if let`) on a gradient that was read."""
+    slot = as_option(slot, expr)
     present: list[ir.Body] = []
     absent: list[ir.Body] = []
     for case in expr.cases:
@@ -105,6 +106,23 @@ def judge_branches(frame: RustFrame, slot: Slot, expr: ir.Branches) -> None:
             opened(frame, slot, loud=not any(map(is_silent, absent)))
         return
     judge(frame, slot, present, absent, frame.site(expr.at))
+
+
+def as_option(slot: Slot, expr: ir.Branches) -> Slot:
+    """The slot without the result around it, where the arms show that there is none, as before 0.1."""
+    for case in expr.cases:
+        if slot.layers[0] == "result" and is_of_option(case.test):
+            return replace(slot, layers=slot.layers[1:])
+    return slot
+
+
+def is_of_option(pattern: ir.Expr | None) -> bool:
+    """Whether a pattern is one of an option's."""
+    match pattern:
+        case ir.Call(func=ir.Name(id="Some")) | ir.Name(id="None"):
+            return True
+        case _:
+            return False
 
 
 def judge(frame: RustFrame, slot: Slot, present: list[ir.Body], absent: list[ir.Body], site: Site) -> None:

@@ -11,6 +11,7 @@ from gradguard.ir import nodes as ir
 from gradguard.lower.module import Unreadable
 
 if TYPE_CHECKING:
+    from gradguard.discover.disk import Disk
     from gradguard.infer.program import Program
 
 _ROOTS = ("main", "lib", "mod")
@@ -233,17 +234,18 @@ class Spaces:
         """The library of the package that the file belongs to, by the package's name."""
         folder = os.path.dirname(space.key)
         if folder not in self.libraries:
-            self.libraries[folder] = _library_of(folder) if os.path.isabs(folder) else ("", "")
+            disk = self.program.imports.disk
+            self.libraries[folder] = _library_of(folder, disk) if os.path.isabs(folder) else ("", "")
         package, path = self.libraries[folder]
         return self.of_file(path) if package == name and path else None
 
 
-def _library_of(folder: str) -> tuple[str, str]:
+def _library_of(folder: str, disk: Disk) -> tuple[str, str]:
     """The package that a folder belongs to, and its library's file."""
     for _ in range(_CLIMB):
         manifest = os.path.join(folder, "Cargo.toml")
-        if os.path.isfile(manifest):
-            return _package(manifest), os.path.join(folder, "src", "lib.rs")
+        if disk.is_file(manifest):
+            return _package(disk.text(manifest) or ""), os.path.join(folder, "src", "lib.rs")
         if os.path.dirname(folder) == folder:
             break
         folder = os.path.dirname(folder)
@@ -251,13 +253,8 @@ def _library_of(folder: str) -> tuple[str, str]:
 
 
 def _package(manifest: str) -> str:
-    try:
-        with open(manifest, encoding="utf-8") as stream:
-            lines = stream.read(20_000).splitlines()
-    except (OSError, ValueError):
-        return ""
     inside = False
-    for line in lines:
+    for line in manifest.splitlines():
         if line.strip().startswith("["):
             inside = line.strip() in ("[package]", "[lib]")
         elif inside and line.replace(" ", "").startswith("name="):

@@ -124,6 +124,8 @@ def _step(
             known = truth(state, found) if isinstance(found, Literal) else None
             return ([item] if known is not False else []), known is not None
         case "filter_map" | "map_while" | "flat_map":
+            if kind == "filter_map" and isinstance(found, Slot) and found.layers[0] == "result":
+                found = replace(found, layers=found.layers[1:])
             return _present(frame, found, site)
         case _:
             return [frame.run.unknown()], False

@@ -28,7 +28,7 @@ class RustModule:
     """One Rust file cut into its items, with the interface of a Python `Module`."""
 
     def __init__(self, source: Source) -> None:
-        """Parses the text. `error` tells the first place that is no Rust; items without one can be lowered."""
+        """Parses the text. `error` tells the first place that is no Rust; other items can be lowered."""
         self.source = source
         self._data = source.text.encode("utf-8", "surrogatepass")
         self._lines = source.text.split("\n")

@@ -1,0 +1,1 @@
+"""Analysing many files: one after the other, or spread over processes."""

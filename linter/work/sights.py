@@ -1,0 +1,84 @@
+"""What a result was made from, told once: results of neighbours have most of it in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gradguard.discover.disk import Disk, Seen, Stamp
+
+Lookup = tuple[str, str, bool | str]
+"""How it was looked for (`KINDS`), the path, and the answer."""
+
+KINDS = ("file", "place", "listing")
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """Some things that were seen together.
+
+    `contents` are paths of files that were read, `matches` triples of a path, a pattern and whether it was
+    there, `through` the numbers of other glimpses that belong to it.
+    """
+
+    contents: tuple[str, ...]
+    lookups: tuple[Lookup, ...]
+    matches: tuple[tuple[str, bytes, bool], ...]
+    through: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sights:
+    """What one result was made from: the glimpse `root`. `glimpses` and `stamps` are those not told before."""
+
+    root: int
+    glimpses: Mapping[int, Glimpse] = field(default_factory=dict)
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+
+
+NOTHING = Sights(-1)
+
+
+class Teller:
+    """Numbers what was seen, and tells it result by result."""
+
+    def __init__(self) -> None:
+        """Has told nothing yet."""
+        self._numbers: dict[Seen, int] = {}
+        self._stamps: dict[str, Stamp] = {}
+
+    def tell(self, disk: Disk, seen: Seen) -> Sights:
+        """What this result was made from, as far as earlier ones have not told it."""
+        glimpses: dict[int, Glimpse] = {}
+        waiting = [seen]
+        root = self._number(seen)
+        told = {root}
+        while waiting:
+            one = waiting.pop()
+            news = [inner for inner in one.through if inner not in self._numbers]
+            through = tuple(sorted(map(self._number, one.through)))
+            waiting.extend(news)
+            glimpses[self._number(one)] = _glimpse(disk, one, through)
+        del told
+        stamps = {
+            path: stamp for path, stamp in disk.stamps.items() if self._stamps.setdefault(path, stamp) is stamp
+        }
+        return Sights(root, glimpses, stamps)
+
+    def _number(self, seen: Seen) -> int:
+        return self._numbers.setdefault(seen, len(self._numbers))
+
+
+def _glimpse(disk: Disk, seen: Seen, through: tuple[int, ...]) -> Glimpse:
+    lookups: list[Lookup] = [("file", path, disk.is_file(path)) for path in sorted(seen.files)]
+    lookups += [("place", path, disk.exists(path)) for path in sorted(seen.places)]
+    lookups += [("listing", path, listing(disk.python_files(path))) for path in sorted(seen.listings)]
+    matches = tuple((path, pattern, disk.holds(path, pattern)) for path, pattern in sorted(seen.matches))
+    return Glimpse(tuple(sorted(seen.contents)), tuple(lookups), matches, through)
+
+
+def listing(paths: tuple[str, ...]) -> str:
+    """A short text that two listings share only if they name the same files."""
+    from hashlib import blake2b
+
+    return blake2b("\0".join(paths).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
