@@ -71,6 +71,8 @@ def _join_fields(a: Fields, b: Fields, key: tuple[str, bool] | None) -> Fields:
         mine = out.get(name)
         if mine is None:
             out[name] = value
+        elif name == "#hooks" and isinstance(mine, Tuple) and isinstance(value, Tuple):
+            out[name] = Tuple(tuple(dict.fromkeys(mine.items + value.items)))
         elif name == "#items" and isinstance(mine, Tuple) and isinstance(value, Tuple):
             _join_items(out, a, b, mine, value)
         elif mine is not value and mine != value:

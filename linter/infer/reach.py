@@ -10,28 +10,11 @@ import os
 import re
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from gradguard.discover.disk import Seen
 from gradguard.infer.imports import Imports
+from gradguard.infer.outlines import Outline, outlines
 
-SINK = re.compile(
-    r"\bbackward\b|\bgrad\s*\(|\.grad\b|\brequires_grad\s*=\s*[^F=\s]|\brequires_grad_\s*\(|register_hook|retain_grad"
-    r"|update_params|\bminimize\b|\bVariable\s*\(|\"grad\"|'grad'|\bclosure\s*\("
-)
-HANDING = re.compile(
-    r"\bThread\s*\(|\.submit\s*\(|(?:return|=)\s*map\s*\(|[Pp]ool\w*\.\w*map\w*\s*\(|[Ee]xecutor\w*\.\w*map\w*\s*\("
-    r"|(?:return|=|yield)\s*\([^\n]*[)\]]\s+for\s"
-)
-"""Work put off or handed to a thread: it matters to the function that does it, not to those that call it."""
-SHAPING = re.compile(
-    r"no_grad|inference_mode|_grad_enabled|enable_grad|detach|\.data\b|\.item\s*\(|argmax|requires_grad|Parameter|\bnn\.|optim"
-    r"|\byield\b|\bF\.|\btorch\.|\bloss"
-)
-"""What decides whether a value can have a gradient."""
-GUARDING = re.compile(r"no_grad|inference_mode|_grad_enabled|enable_grad")
-DEFINITION = re.compile(r"^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
-CALL = re.compile(r"(\w+)\s*\(")
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
 )
@@ -47,64 +30,6 @@ COMMON = IMPLICIT | frozenset([*dir(dict), *dir(list), *dir(str), *_EVERYDAY.spl
 """Names that say nothing of who is called: they count only within a file."""
 
 Reader = Callable[[str], "str | None"]
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """One function of a text: its name, whether it holds a sink itself, hands work on, shapes values or names a
-    guard, and the names it calls."""
-
-    name: str
-    sinks: bool
-    hands: bool
-    shapes: bool
-    guards: bool
-    calls: frozenset[str]
-
-
-def outlines(text: str) -> list[Outline]:
-    """The functions of a text, nested ones too, and the top level as the function ""."""
-    result = []
-    for match in DEFINITION.finditer(text):
-        ending = _ending(len(match[1])).search(text, match.end())
-        result.append(_outline(match[2], text[match.end() : ending.start() if ending else len(text)]))
-    result.append(_top_level(text))
-    return result
-
-
-@lru_cache(maxsize=64)
-def _ending(indent: int) -> re.Pattern[str]:
-    """The first row behind a body: one indented no deeper than its definition, closing brackets aside."""
-    return re.compile(rf"^[ \t]{{0,{indent}}}[^\s)\]}}#]", re.MULTILINE)
-
-
-_APART = re.compile(r"(?:def|class|async def|@|from|import|#)")
-
-
-def _top_level(text: str) -> Outline:
-    """The statements of the top level, without definitions and imports."""
-    kept: list[str] = []
-    inside = False
-    for row in text.split("\n"):
-        if row[:1] in ("", " ", "\t", ")", "]", "}"):
-            if inside:
-                kept.append(row)
-            continue
-        inside = _APART.match(row) is None
-        if inside:
-            kept.append(row)
-    return _outline("", "\n".join(kept))
-
-
-def _outline(name: str, body: str) -> Outline:
-    return Outline(
-        name,
-        SINK.search(body) is not None,
-        HANDING.search(body) is not None,
-        SHAPING.search(body) is not None,
-        GUARDING.search(body) is not None,
-        frozenset(CALL.findall(body)),
-    )
 
 
 @dataclass(slots=True)

@@ -216,6 +216,9 @@ def _dropping(frame: RustFrame, state: State, value: Any) -> None:
 def _update(frame: RustFrame, state: State, statement: ir.Update) -> Done:
     before = look(frame, state, statement.target)
     operand = look(frame, state, statement.value)
+    if isinstance(before, Tensor) and isinstance(statement.target, ir.Name | ir.Op | ir.Attr):
+        operations.in_place(frame, state, before, [operand], f"{statement.op}=", frame.site(statement.at))
+        return Literal(None), None
     value = operations.arithmetic(frame, state, [before, operand], statement.op, frame.site(statement.at))
     if isinstance(statement.target, ir.Name | ir.Op | ir.Attr) and not isinstance(before, Slot):
         assign(frame, state, statement.target, value, statement.at)

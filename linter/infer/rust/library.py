@@ -163,6 +163,8 @@ def _operation(
     if any(word in name for word in _UNSURE) or any(isinstance(value, Closure) for value in args):
         operations.escaped(frame, state, args)
         return frame.run.unknown(name)
+    if name.endswith("_") and isinstance(receiver, Tensor):
+        return operations.in_place(frame, state, receiver, args, name, site)
     return operations.operate(frame, state, args if kind == "session" else [receiver, *args], name, site)
 
 

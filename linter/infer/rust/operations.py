@@ -8,6 +8,7 @@ from typing import Any
 
 from gradguard.infer import tensors
 from gradguard.infer.joins import leaves_of
+from gradguard.infer.modes import When
 from gradguard.infer.rust import lifetimes
 from gradguard.infer.rust.places import items_of, type_of
 from gradguard.infer.rust.session import RustFrame
@@ -37,6 +38,24 @@ def operate(frame: RustFrame, state: State, operands: Iterable[Any], name: str, 
     frame.session.activity += 1
     result = tensors.operate(frame, state, site, found, tensors.Operation(name))
     return replace(result, role=_tensor_type(frame)) if isinstance(result, Unknown) else result
+
+
+def in_place(
+    frame: RustFrame, state: State, before: Tensor, args: list[Any], name: str, site: Site
+) -> Tensor:
+    """`before.name_(..)`: while recording is off the tensor stays what it was; else the operands' graph is its
+    own."""
+    if state.mode.records is False:
+        frame.session.activity += 1
+        return before
+    result = operate(frame, state, [before, *args], name, site)
+    if isinstance(result, Tensor):
+        after = replace(result, origin=before.origin)
+    else:
+        when = When(f"never{frame.run.fresh()}")
+        after = replace(before, track=Track.CONDITIONAL, when=when, opaque=True)
+    state.change(before, after)
+    return after
 
 
 def has_tensor(frame: RustFrame, state: State, values: Iterable[Any]) -> bool:
