@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from gradguard.infer import calls, guards
+from gradguard.infer.describe import last_name
 from gradguard.infer.frames import Frame
 from gradguard.infer.scopes import lookup
 from gradguard.infer.state import State
-from gradguard.infer.values import Closure, Guard, Instance, Klass, Known, Partial, Unknown
+from gradguard.infer.values import Closure, Guard, Imported, Instance, Klass, Known, Partial, Unknown
 from gradguard.ir import nodes as ir
 
 
@@ -38,6 +39,9 @@ def decorated(frame: Frame, state: State, decorator: ir.Expr, target: Any) -> An
 
     site = frame.site(decorator.at)
     if isinstance(decorator, ir.Attr) and decorator.name in ("setter", "getter", "deleter"):
+        return target
+    imported = _imported(frame, state, decorator.func if isinstance(decorator, ir.Call) else decorator)
+    if imported is not None and not frame.run.program.may_guard(imported):
         return target
     if isinstance(decorator, ir.Call) and isinstance(decorator.func, ir.Name):
         maker = state.resolve(lookup(frame, state, decorator.func.id))
@@ -70,6 +74,16 @@ def decorated(frame: Frame, state: State, decorator: ir.Expr, target: Any) -> An
             return target
 
 
+def _imported(frame: Frame, state: State, expr: ir.Expr) -> Imported | None:
+    """The import that a name stands for, if it was not looked up yet."""
+    if isinstance(expr, ir.Name):
+        for scope in reversed(frame.scopes):
+            value = state.read(scope, expr.id)
+            if value is not None:
+                return value if isinstance(value, Imported) else None
+    return None
+
+
 def _may_guard(frame: Frame, decorator: Closure) -> bool:
     """Whether a decorator (or a maker of one) of the tree has to do with guards; the others change nothing here."""
     named = frame.run.program.guards(decorator.module, decorator.function.name)
@@ -95,7 +109,11 @@ def define_class(frame: Frame, state: State, statement: ir.ClassDef) -> State | 
 
     run = frame.run
     bases = []
+    plain = run.program.is_plain(frame.module)
     for arg in statement.bases:
+        if plain and _imported(frame, state, arg.value) is not None:
+            bases.append(run.unknown(last_name(arg.value)))
+            continue
         value = evaluate(frame, state, arg.value)
         if arg.name is None and not arg.star:
             bases.append(state.resolve(value))

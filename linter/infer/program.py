@@ -61,6 +61,14 @@ class Program:
         """Whether a function may decide what can have a gradient."""
         return self._outlined().shapes(key, name)
 
+    def may_guard(self, imported: Imported) -> bool:
+        """Whether an imported name may have to do with guards."""
+        return self._outlined().may_guard(imported.key, imported.name)
+
+    def is_plain(self, key: str) -> bool:
+        """Whether no function of a file leads to a place that asks for a gradient."""
+        return self._outlined().is_plain(key)
+
     def callers(self, key: str, name: str) -> int:
         """How many functions of a file call the function `name`."""
         return self._outlined().callers(key, name)

@@ -87,6 +87,21 @@ class Reach:
                 if depth < 2:
                     yield from self._imported(path, self.read(path) or "", depth + 1, names)
 
+    def is_plain(self, key: str) -> bool:
+        """Whether no function of a file leads to a sink or hands work on."""
+        return not self.reaching(key) and not any(one.sinks or one.hands for one in self._outlines(key))
+
+    def may_guard(self, key: str, name: str, depth: int = 0) -> bool:
+        """Whether the name that a file defines or imports may have to do with guards."""
+        if any(one.name == name for one in self._outlines(key)):
+            return self.guards(key, name)
+        text = self.read(key) or ""
+        for match in IMPORT.finditer(text):
+            if name in re.findall(r"\w+", match[3] or "") and depth < 4:
+                path = self.imports.resolve(key, match[2] or "", len(match[1] or ""))
+                return path is not None and self.may_guard(path, name, depth + 1)
+        return True
+
     def leads(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file leads to a sink ("" for the top level)."""
         names = self.reaching(key)
@@ -100,7 +115,8 @@ class Reach:
         """Whether the function `name` of a file, or one of the file that it calls, decides what can have a gradient."""
         if key not in self.shaping:
             own = self._outlines(key)
-            self.shaping[key] = closed(own, {one.name for one in own if one.shapes})
+            shaping = {one.name for one in own if one.shapes}
+            self.shaping[key] = closed(own, shaping) | shaping
         return name in self.shaping[key] or name in IMPLICIT
 
 
@@ -112,18 +128,20 @@ class Reach:
         """Whether the function `name` of a file, or one of the file that it calls, names a guard."""
         if key not in self.guarding:
             own = self._outlines(key)
-            self.guarding[key] = closed([], {one.name for one in own if one.guards})
+            self.guarding[key] = frozenset(one.name for one in own if one.guards)
         return name in self.guarding[key]
 
 
 def closed(functions: list[Outline], imported: set[str]) -> frozenset[str]:
-    """The names that lead to a sink: those that hold one, and all that call such a name."""
-    names = {one.name for one in functions if one.sinks} | imported
+    """The names of functions that lead to a sink: those that hold one, and all that call such a name."""
+    names = {one.name for one in functions if one.sinks}
+    called = names | imported
     changed = True
     while changed:
         changed = False
         for one in functions:
-            if one.name not in names and not names.isdisjoint(one.calls):
+            if one.name not in names and not called.isdisjoint(one.calls):
                 names.add(one.name)
+                called.add(one.name)
                 changed = True
     return frozenset(names)

@@ -279,7 +279,13 @@ def is_interesting(function: ir.Function) -> bool:
                 return True
             case ir.Arg(name="requires_grad") | ir.Yield() | ir.Await():
                 return True
-    return bool(function.decorators)
+    return any(_may_be_guard(node) for node in walk(function.decorators))
+
+
+def _may_be_guard(node: Any) -> bool:
+    """Whether a name in a decorator speaks of a guard."""
+    name = node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attr) else ""
+    return any(word in name.lower() for word in ("grad", "inference", "guard", "eval"))
 
 
 def is_covered(run: Run, module: str, function: ir.Function) -> bool:

@@ -43,8 +43,8 @@ def operate(frame: RustFrame, state: State, operands: Iterable[Any], name: str, 
 def in_place(
     frame: RustFrame, state: State, before: Tensor, args: list[Any], name: str, site: Site
 ) -> Tensor:
-    """`before.name_(..)`: while recording is off the tensor stays what it was; else the operands' graph is its
-    own."""
+    """`before.name_(..)`: while recording is off the tensor stays as it is; else it has the operands'
+    graph."""
     if state.mode.records is False:
         frame.session.activity += 1
         return before
