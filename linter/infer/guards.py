@@ -207,6 +207,7 @@ def enter_context(frame: Frame, state: State, entry: ir.Entry) -> tuple[Any, Lea
             guard = replace(guard, site=replace(guard.site, form="object"))
         return NONE, enter_guard(frame, state, guard, site, "with")
     value = state.resolve(value)
+    _note_wrapping(frame, state, entry.context, value)
     match value:
         case Known(path=path) if path in frame.run.facts.guards:
             frame.run.emit(GuardMiscalled(short_name(path), "uncalled", site))
@@ -222,6 +223,17 @@ def enter_context(frame: Frame, state: State, entry: ir.Entry) -> tuple[Any, Lea
             return value, None
         case _:
             return value, None
+
+
+def _note_wrapping(frame: Frame, state: State, context: ir.Expr, value: Any) -> None:
+    """`with no_grad(model):` enters what `no_grad` makes of a function, whatever it is given."""
+    from gradguard.infer.expressions import evaluate
+
+    if not isinstance(context, ir.Call) or not context.args or not isinstance(value, Unknown | Closure):
+        return
+    callee = state.resolve(evaluate(frame, state, context.func))
+    if isinstance(callee, Known) and frame.run.facts.guards.get(callee.path) in ("off", "on"):
+        frame.run.emit(GuardMiscalled(short_name(callee.path), "argument", frame.site(context.at)))
 
 
 def _note_conjunction(frame: Frame, state: State, context: ir.Expr) -> None:

@@ -35,6 +35,7 @@ from gradguard.ir.walk import walk
 from gradguard.lower.module import Unreadable
 
 LONG_CHUNK = 300
+TOP_LEVEL = 3
 SINKS = frozenset(
     "backward grad requires_grad requires_grad_ manual_backward update_params register_hook minimize".split()
 )
@@ -74,21 +75,25 @@ def _settled(run: Run, event: Event) -> Event:
 
 
 def _run_top_level(top: Frame, state: State, key: str) -> bool:
-    """Execute the file's top-level statements in order; whether the end is reached."""
-    lowered = top.run.program.modules[key]
-    top.run.steps = 3 * STEPS
-    top.run.shallow = not top.run.program.leads(key, "")
+    """Execute the file's top-level statements in order; whether the end is reached.
+
+    Where nothing at the top level can lead to a sink, only the pieces that hold something themselves are run:
+    the names that the others bind are bound when they are asked for.
+    """
+    lowered, run = top.run.program.modules[key], top.run
+    left = TOP_LEVEL * STEPS
+    run.shallow = not run.program.leads(key, "")
     for chunk in lowered.chunks:
-        if chunk.kind in ("function", "class"):
+        long = run.shallow or chunk.last_row - chunk.first_row > LONG_CHUNK
+        if chunk.kind in ("function", "class") or (long and not _is_suspect(top, key, chunk.index)):
             continue
-        if chunk.last_row - chunk.first_row > LONG_CHUNK and not _is_suspect(top, key, chunk.index):
-            continue
+        run.steps = given = min(left, STEPS)
         try:
-            top.run.program.run_chunk(top, state, key, chunk.index)
+            run.program.run_chunk(top, state, key, chunk.index)
         except (Ended, Exhausted, RecursionError):
             return False
+        left -= given - run.steps
         _run_pending(top)
-        top.run.steps = max(top.run.steps, STEPS)
     return True
 
 

@@ -1,14 +1,24 @@
-"""What a run and its worker processes say to each other: pickled tuples over pipes, between own processes only."""
+"""What a run and its worker processes say to each other over pipes, pickled.
+
+Both ends are processes of one run. Nothing of this is ever read from a file.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradguard.discover.disk import Stamp
 from gradguard.source import Source
 from gradguard.work.analysis import Group
 from gradguard.work.result import Result
 from gradguard.work.sights import Sights
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The first message to a worker: the groups of the run, and the seconds granted to each file."""
+
+    groups: tuple[Group, ...]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +31,9 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """The first message to a worker."""
-
-    groups: tuple[Group, ...]
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class Done:
-    """A worker's answer to a job; `seen` of the result is told by `sights`."""
+    """A worker's answer to a job. The sights stand for the `seen` of the result."""
 
     number: int
     result: Result
     sights: Sights
-
-
-__all__ = ["Done", "Job", "Stamp", "Start"]

@@ -52,17 +52,14 @@ class Teller:
         glimpses: dict[int, Glimpse] = {}
         waiting = [seen]
         root = self._number(seen)
-        told = {root}
         while waiting:
             one = waiting.pop()
             news = [inner for inner in one.through if inner not in self._numbers]
             through = tuple(sorted(map(self._number, one.through)))
             waiting.extend(news)
             glimpses[self._number(one)] = _glimpse(disk, one, through)
-        del told
-        stamps = {
-            path: stamp for path, stamp in disk.stamps.items() if self._stamps.setdefault(path, stamp) is stamp
-        }
+        stamps = {path: stamp for path, stamp in disk.stamps.items() if self._stamps.get(path) != stamp}
+        self._stamps.update(stamps)
         return Sights(root, glimpses, stamps)
 
     def _number(self, seen: Seen) -> int:

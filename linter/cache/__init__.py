@@ -1,0 +1,1 @@
+"""What earlier runs found, kept on disk for as long as it holds."""
