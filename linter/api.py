@@ -26,7 +26,9 @@ def check_paths(paths: Iterable[str | os.PathLike[str]], **options: Any) -> Repo
     """
     resolver = Resolver(_overrides(options))
     targets = find_targets([os.fspath(path) for path in paths], resolver.settings_in)
-    report = check([open_target(target, resolver) for target in targets.files]).report
+    opened = [open_target(target, resolver) for target in targets.files]
+    # A caller who does not ask for processes may be none that can be started a second time.
+    report = check(opened, jobs=max((file.settings.jobs for file in opened), default=1) or 1).report
     return Report(report.findings, targets.failures + report.failures, report.checked)
 
 

@@ -6,14 +6,22 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from gradguard.discover.load import Clean, Loaded, NotebookSource, Skipped
+from gradguard.discover.load import Clean, Known, Loaded, NotebookSource, Skipped, load_file
+from gradguard.discover.walk import Target
 from gradguard.findings import Failure, Finding, GuardRecord, Report
 from gradguard.judge.comments import OURS
 from gradguard.settings.choose import UNREADABLE, check_entries, chosen_codes, ignored_in
 from gradguard.settings.model import Settings
 from gradguard.source import Source
+
+if TYPE_CHECKING:
+    from gradguard.cache.memory import Memory
+    from gradguard.work.analysis import Group
+    from gradguard.work.result import Result
+    from gradguard.work.sights import Sights
 
 # Given the number of files to analyse, a scope in which the number of finished ones can be told.
 Meter = Callable[[int], AbstractContextManager[Callable[[int], None]]]
@@ -41,7 +49,7 @@ class Outcome:
     """What a run has to say.
 
     `report` holds what is to be shown, `sources` the texts as written by file name, `skipped` the files
-    that are none of ours, `unopened` the files that could not be read at all, `unread` those that could not
+    that are none of ours, `unopened` the files that could not be read at all or whose analysis failed, `unread` those that could not
     be read or parsed while GRD000 is silenced for them.
     """
 
@@ -79,16 +87,24 @@ def guard_suspects(settings: Settings) -> Suspect:
     return may_hold
 
 
-def check(opened: Sequence[Opened], meter: Meter | None = None) -> Outcome:
+def check(
+    opened: Sequence[Opened],
+    meter: Meter | None = None,
+    jobs: int = 1,
+    memories: Mapping[Settings, Memory] | None = None,
+) -> Outcome:
     """Analyse the files; keep the findings that their settings ask for and that no comment silences.
 
+    `jobs` is the most processes to use (0: as the machine likes), `memories` take down what is found.
     Raises SettingsError where the settings name an unknown rule.
     """
     _check_settings(opened)
-    found, unparsed = _analyse(opened, meter)
+    analysed = _analyse(opened, meter, jobs, memories or {})
+    found, unparsed = analysed.found, analysed.unparsed
+    opened = _with_texts(opened, found)
     wanted = _wanted(opened)
     shown: list[Finding] = []
-    unopened: list[Failure] = []
+    unopened: list[Failure] = list(analysed.broken)
     unparsed_told: list[Failure] = []
     unread: list[Failure] = []
     for file in opened:
@@ -101,7 +117,7 @@ def check(opened: Sequence[Opened], meter: Meter | None = None) -> Outcome:
                 told = any(finding.code == UNREADABLE for finding in kept)
                 (unparsed_told if told else unread).extend(unparsed.get(filename, ()))
     return Outcome(
-        Report(tuple(shown), (*unopened, *unparsed_told), _checked(opened, unparsed)),
+        Report(tuple(shown), (*unopened, *unparsed_told), _checked(opened, analysed)),
         _sources(opened),
         tuple(file.loaded for file in opened if isinstance(file.loaded, Skipped)),
         tuple(unopened),
@@ -133,33 +149,98 @@ def _check_settings(opened: Sequence[Opened]) -> None:
             check_entries(settings, rules())
 
 
+@dataclass(frozen=True, slots=True)
+class _Analysed:
+    """Findings by file name, what could not be parsed by file name, and the files whose analysis failed."""
+
+    found: Mapping[str, list[Finding]] = field(default_factory=dict)
+    unparsed: Mapping[str, list[Failure]] = field(default_factory=dict)
+    broken: tuple[Failure, ...] = ()
+
+
 def _analyse(
-    opened: Sequence[Opened], meter: Meter | None
-) -> tuple[Mapping[str, list[Finding]], Mapping[str, list[Failure]]]:
-    """All findings, and what could not be parsed, by file name."""
+    opened: Sequence[Opened], meter: Meter | None, jobs: int, memories: Mapping[Settings, Memory]
+) -> _Analysed:
+    """Everything that is seen from the files, those known from an earlier run included."""
+    telling = [file for file in opened if isinstance(file.loaded, Known | Source)]
+    if not telling:
+        return _Analysed()
+    results = _results(opened, meter, jobs, memories)
     found: dict[str, list[Finding]] = defaultdict(list)
     unparsed: dict[str, list[Failure]] = defaultdict(list)
-    groups = list(_groups(opened))
-    if not groups:
-        return found, unparsed
-    from gradguard.pipeline import analyse
+    broken: list[Failure] = []
+    by_settings: dict[Settings, list[Finding]] = defaultdict(list)
+    for file in telling:
+        result = file.loaded if isinstance(file.loaded, Known) else results[file.loaded.filename]
+        by_settings[file.settings].extend(result.findings)
+        if result.unparsed is not None:
+            unparsed[file.loaded.filename].append(result.unparsed)
+        if not isinstance(result, Known) and result.broken is not None:
+            broken.append(result.broken)
+    for findings in by_settings.values():
+        if findings:
+            from gradguard.pipeline import in_order
 
-    scope = meter(sum(len(sources) for _, sources in groups)) if meter else nullcontext(None)
-    with scope as advance:
-        before = 0
-        for settings, sources in groups:
-            report = analyse(sources, settings, _behind(before, advance))
-            before += len(sources)
-            for finding in report.findings:
+            for finding in in_order(findings):
                 found[finding.span.filename].append(finding)
-            for failure in report.failures:
-                unparsed[failure.filename].append(failure)
-    return found, unparsed
+    return _Analysed(found, unparsed, tuple(broken))
 
 
-def _behind(before: int, advance: Callable[[int], None] | None) -> Callable[[int], None] | None:
-    """`advance` for a group of files that comes after `before` others."""
-    return None if advance is None else lambda done: advance(before + done)
+def _results(
+    opened: Sequence[Opened], meter: Meter | None, jobs: int, memories: Mapping[Settings, Memory]
+) -> dict[str, Result]:
+    """The results of the files that have to be analysed, by file name."""
+    groups = list(_groups(opened))
+    results: dict[str, Result] = {}
+    if not groups:
+        return results
+    from gradguard.work.spread import analyse_all
+
+    files = [(number, source) for number, (_, sources) in enumerate(groups) for source in sources]
+
+    def take(number: int, process: int, result: Result, sights: Sights) -> None:
+        group, source = files[number]
+        results[source.filename] = result
+        memory = memories.get(groups[group][0])
+        if memory is not None and source.path:
+            memory.learn(source, result, process, sights, _is_commented(source))
+        if advance is not None:
+            advance(len(results))
+
+    with meter(len(files)) if meter else nullcontext(None) as advance:
+        analyse_all([_group(settings, opened) for settings, _ in groups], files, take, jobs)
+    return results
+def _group(settings: Settings, opened: Sequence[Opened]) -> Group:
+    """What the analysis has to know of all files that the same settings hold for."""
+    from gradguard.work.analysis import Group, key_of
+
+    telling = [file for file in opened if file.settings == settings and isinstance(file.loaded, Known | Source)]
+    return Group(
+        settings,
+        {file.path: file.loaded.filename for file in opened},
+        frozenset(key_of(file.loaded) if isinstance(file.loaded, Source) else file.path for file in telling),
+        tuple(file.loaded for file in telling if isinstance(file.loaded, Source) and not file.loaded.path),
+    )
+
+
+def _with_texts(opened: Sequence[Opened], found: Mapping[str, list[Finding]]) -> Sequence[Opened]:
+    """Read those of the known files that have something to show or to say, once more."""
+    places = {
+        span.filename
+        for findings in found.values()
+        for finding in findings
+        for span in (finding.span, *(step.span for step in finding.witness))
+    }
+    return [
+        replace(file, loaded=load_file(Target(file.path, file.loaded.filename), lambda data, language: True))
+        if isinstance(file.loaded, Known) and (file.loaded.commented or file.loaded.filename in places)
+        else file
+        for file in opened
+    ]
+
+
+def _is_commented(source: Source) -> bool:
+    return _COMMENT_OF_OURS.search(source.text.encode("utf-8", "replace")) is not None
 
 
 def _groups(opened: Sequence[Opened]) -> Iterator[tuple[Settings, list[Source]]]:
@@ -201,9 +282,11 @@ def _kept(file: Opened, source: Source, findings: Sequence[Finding], wanted: fro
     return sorted(kept, key=lambda finding: (finding.span.cell or 0, finding.span.start, finding.code))
 
 
-def _checked(opened: Sequence[Opened], unparsed: Mapping[str, list[Failure]]) -> int:
+def _checked(opened: Sequence[Opened], analysed: _Analysed) -> int:
+    failed = {*analysed.unparsed, *(failure.filename for failure in analysed.broken)}
     return sum(
-        isinstance(file.loaded, Clean | Source) and file.loaded.filename not in unparsed for file in opened
+        isinstance(file.loaded, Clean | Known | Source) and file.loaded.filename not in failed
+        for file in opened
     )
 
 

@@ -25,8 +25,8 @@ CLEAN, SUSPECT, FOLLOWED = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The result of a file. `checked` tells which files its findings were allowed to lie in, `root` is the
-    number of the glimpse that it was made from, `commented`: the file holds a comment that speaks to gradguard."""
+    """The result of a file. `checked` names the set of files that its findings were allowed to lie in, `root` is
+    the number of the glimpse that it was made from; `commented`: the file holds a comment that speaks to us."""
 
     filename: str
     checked: str
@@ -39,12 +39,13 @@ class Entry:
 @dataclass(slots=True)
 class Manifest:
     """What is known: stamps and kinds of files by path, the results of those analysed, times of the folders
-    that were searched. `details` tells the glimpses by number once `glimpses` was called."""
+    that were searched, sets of checked files by name. `details` are glimpses that nobody has asked for yet."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
     folders: dict[str, int] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
+    checked: dict[str, frozenset[str]] = field(default_factory=dict)
     details: bytes = b""
     _glimpses: dict[int, Glimpse] | None = None
 
@@ -72,6 +73,7 @@ def manifest_from(data: bytes | None) -> Manifest:
             manifest.stamps[path] = (time, size, digest)
             manifest.kinds[path] = kind
         manifest.folders = {str(path): int(time) for path, time in told["folders"]}
+        manifest.checked = {str(name): frozenset(paths) for name, paths in told["checked"].items()}
         for path, filename, checked, commented, findings, unparsed, root in told["entries"]:
             manifest.entries[path] = Entry(
                 filename,
@@ -94,6 +96,7 @@ def manifest_to(manifest: Manifest) -> bytes:
         "format": FORMAT,
         "files": [[path, *stamp, manifest.kinds[path]] for path, stamp in manifest.stamps.items()],
         "folders": list(manifest.folders.items()),
+        "checked": {name: sorted(manifest.checked[name]) for name in sorted(_names_used(manifest))},
         "entries": [
             [
                 path,
@@ -110,6 +113,10 @@ def manifest_to(manifest: Manifest) -> bytes:
     }
     details = _from_glimpses([glimpses[old] for old in numbers], numbers)
     return _with_checksum(head) + b"\n" + _with_checksum(details)
+
+
+def _names_used(manifest: Manifest) -> set[str]:
+    return {entry.checked for entry in manifest.entries.values()} & manifest.checked.keys()
 
 
 def _needed(manifest: Manifest, glimpses: dict[int, Glimpse]) -> Iterable[int]:

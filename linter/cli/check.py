@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gradguard.cli.caching import Caches
 from gradguard.cli.errors import CallError
 from gradguard.cli.opening import Files, open_paths, targets_of
 from gradguard.cli.options import (
@@ -17,6 +18,7 @@ from gradguard.cli.options import (
     file_options,
     output_options,
     replay_options,
+    running_options,
 )
 from gradguard.cli.output import color_and_width, on_terminal, print_text, say
 from gradguard.cli.progress import progress_bar
@@ -30,6 +32,7 @@ from gradguard.run import Outcome, check, suspects
 @choosing_options
 @replay_options
 @file_options
+@running_options
 @output_options()
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and errors only.")
@@ -52,8 +55,12 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **said: Any) -> None:
         _show_files(ctx, asked, call)
     if said["add_noqa"] and "-" in asked:
         raise CallError("`--add-noqa` cannot write into standard input")
-    files = open_paths(asked, call, suspects)
-    outcome = check(files.opened, None if said["quiet"] else progress_bar)
+    caches = Caches()
+    # Writing comments takes the texts of all files that have findings.
+    files = open_paths(asked, call, suspects, None if said["add_noqa"] else caches.memory_for)
+    jobs = call.resolver.settings_in(os.getcwd()).jobs
+    outcome = check(files.opened, None if said["quiet"] else progress_bar, jobs, caches.memories)
+    caches.save()
     if said["add_noqa"]:
         _add_noqa(ctx, files, outcome, quiet=said["quiet"])
     _print(files, outcome, call, said)

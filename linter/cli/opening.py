@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gradguard.cli.options import Call
-from gradguard.discover.load import load_bytes, load_file
-from gradguard.discover.walk import Targets, find_targets
+from gradguard.discover.load import Loaded, load_bytes, load_file
+from gradguard.discover.walk import Target, Targets, find_targets
 from gradguard.findings import Failure
 from gradguard.run import Opened, Suspects
+from gradguard.settings.model import Settings
+
+if TYPE_CHECKING:
+    from gradguard.cache.memory import Memory
+
+MemoryFor = Callable[[Settings], "Memory | None"]
 
 _STDIN = "-"
 _NAMELESS = "<stdin>"
@@ -30,9 +37,15 @@ def targets_of(paths: Sequence[str], call: Call) -> Targets:
     return find_targets([path for path in paths if path != _STDIN], call.resolver.settings_in)
 
 
-def open_paths(paths: Sequence[str], call: Call, suspects: Suspects) -> Files:
-    """Read the files that the paths ask for, and standard input where `-` is among them."""
+def open_paths(
+    paths: Sequence[str], call: Call, suspects: Suspects, memory_for: MemoryFor | None = None
+) -> Files:
+    """Read the files that the paths ask for, and standard input where `-` is among them.
+
+    What `memory_for` the settings of a file still knows is not read.
+    """
     targets = targets_of(paths, call)
+    recalled = _recalled(targets, call, suspects, memory_for) if memory_for is not None else {}
     opened: list[Opened] = []
     # An editor sends the text of a file that may lie there as well, in an older state.
     sent = os.path.abspath(call.stdin_filename) if call.stdin_filename and _STDIN in paths else None
@@ -40,10 +53,26 @@ def open_paths(paths: Sequence[str], call: Call, suspects: Suspects) -> Files:
         if target.path == sent:
             continue
         settings = call.resolver.settings_in(os.path.dirname(target.path))
-        opened.append(Opened(load_file(target, suspects(settings)), target.path, settings))
+        loaded = recalled.get(target.path) or load_file(target, suspects(settings))
+        opened.append(Opened(loaded, target.path, settings))
     if _STDIN in paths:
         opened.extend(_open_stdin(call, suspects))
     return Files(tuple(opened), targets.failures)
+
+
+def _recalled(
+    targets: Targets, call: Call, suspects: Suspects, memory_for: MemoryFor
+) -> dict[str, Loaded]:
+    groups: dict[Settings, list[Target]] = {}
+    for target in targets.files:
+        settings = call.resolver.settings_in(os.path.dirname(target.path))
+        groups.setdefault(settings, []).append(target)
+    found: dict[str, Loaded] = {}
+    for settings, group in groups.items():
+        memory = memory_for(settings)
+        if memory is not None:
+            found.update(memory.open_all(group, suspects(settings)))
+    return found
 
 
 def _open_stdin(call: Call, suspects: Suspects) -> list[Opened]:

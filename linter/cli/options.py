@@ -95,7 +95,35 @@ _PLAIN = (
     "replay",
     "replay_on",
     "show_refuted",
+    "jobs",
+    "no_cache",
 )
+
+
+cache_folder_option = click.option(
+    "--cache-dir", metavar="FOLDER", help="Where the cache lies.  [default: .gradguard_cache]"
+)
+
+_RUNNING = (
+    click.option(
+        "--jobs",
+        "-j",
+        type=click.IntRange(min=0),
+        help="Use at most so many processes for a large run.  [default: 0, as the machine likes]",
+    ),
+    click.option("--no-cache", "-n", is_flag=True, default=None, help="Neither use nor write the cache."),
+    cache_folder_option,
+)
+
+
+def running_options(function: Function) -> Function:
+    """What decides how a run goes about its work, whatever comes out."""
+    return _with(function, _RUNNING)
+
+
+def configuring_options(function: Function) -> Function:
+    """Where settings come from."""
+    return _with(function, _CONFIGURING)
 
 
 def choosing_options(function: Function) -> Function:
@@ -166,6 +194,8 @@ def call_of(said: Mapping[str, Any]) -> Call:
     for name in _PLAIN:
         if said.get(name) is not None:
             values[name] = said[name]
+    if said.get("cache_dir"):
+        values["cache_dir"] = os.path.abspath(said["cache_dir"])
     if exclude := said.get("exclude", ()):
         values["exclude"] = _anchored(exclude)
     if extended := said.get("extend_exclude", ()):

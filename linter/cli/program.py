@@ -16,6 +16,7 @@ from gradguard.settings.errors import SettingsError, did_you_mean
 # Each command's module under gradguard.cli holds a click command called `command`.
 _COMMANDS = {
     "check": "find code that trains nothing",
+    "clean": "remove the cache",
     "guards": "list every guard and what it covers",
     "replay": "run what a finding is about, and tell what happens",
     "rule": "explain a rule",

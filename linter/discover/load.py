@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradguard.discover.decoding import Unreadable, decode, python_encoding, with_newlines
 from gradguard.discover.walk import Target, reason
-from gradguard.findings import Failure
+from gradguard.findings import Failure, Finding
 from gradguard.source import Source
 
 
@@ -16,6 +16,20 @@ class Clean:
     """A file that was read, and holds nothing that a finding needs."""
 
     filename: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file that was analysed in an earlier run and is as it was, with all that it follows.
+
+    `findings` are those seen from it, unsuppressed; `unparsed` tells why it cannot be parsed; `commented`: a
+    comment in it speaks to gradguard.
+    """
+
+    filename: str
+    findings: tuple[Finding, ...]
+    unparsed: Failure | None
+    commented: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +51,7 @@ class NotebookSource(Source):
         return Source(self.filename, self.path, self.written, self.language, self.cells)
 
 
-Loaded = Source | Clean | Skipped | Failure
+Loaded = Source | Clean | Known | Skipped | Failure
 
 
 def load_file(target: Target, is_suspect: Callable[[bytes, str], bool]) -> Loaded:

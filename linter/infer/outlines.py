@@ -7,8 +7,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 SINK = re.compile(
-    r"\bbackward\b|\bgrad\s*\(|\.grad\b|\brequires_grad\s*=\s*[^F=\s]|\brequires_grad_\s*\(|register_hook|retain_grad"
-    r"|update_params|\bminimize\b|\bVariable\s*\(|\"grad\"|'grad'|\bclosure\s*\("
+    r"\bbackward\b|\bgrad\s*\(|\.grad\b|\.requires_grad\s*=\s*[^F=\s]|register_hook|update_params|\.minimize\b"
+    r"|\bVariable\s*\(|\"grad\"|'grad'|\bclosure\s*\("
 )
 HANDING = re.compile(
     r"\bThread\s*\(|\.submit\s*\(|(?:return|=)\s*map\s*\(|[Pp]ool\w*\.\w*map\w*\s*\(|[Ee]xecutor\w*\.\w*map\w*\s*\("

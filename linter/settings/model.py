@@ -100,5 +100,5 @@ class Settings:
 _ANALYSIS = tuple(
     item.name
     for item in fields(Settings)
-    if item.name in {"optimizer_subclasses", "profiles", "replay", "replay_on", "frameworks"}
+    if item.name in {"optimizer_subclasses", "profiles", "replay", "replay_on", "show_refuted", "frameworks"}
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -141,11 +141,11 @@ def key_of(source: Source) -> str:
     return source.path or source.filename
 
 
-def group_of(settings: Settings, sources: Sequence[Source], names: Iterable[tuple[str, str]] = ()) -> Group:
-    """The group of these sources; `names` are the paths and shown names of further files of the run."""
+def group_of(settings: Settings, sources: Sequence[Source]) -> Group:
+    """The group of these sources, which are all files of the run."""
     return Group(
         settings,
-        {**dict(names), **{source.path: source.filename for source in sources if source.path}},
+        {source.path: source.filename for source in sources if source.path},
         frozenset(map(key_of, sources)),
         tuple(source for source in sources if not os.path.isfile(source.path)),
     )

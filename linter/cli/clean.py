@@ -1,0 +1,32 @@
+"""`gradguard clean`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from gradguard.cli.caching import cache_folder_of
+from gradguard.cli.errors import CallError
+from gradguard.cli.options import cache_folder_option, call_of, configuring_options
+from gradguard.cli.output import say
+
+
+@click.command("clean")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@cache_folder_option
+@configuring_options
+def command(paths: tuple[str, ...], **said: Any) -> None:  # noqa: ANN401
+    """Remove the cache that a check of these paths uses (by default that of the working folder)."""
+    from gradguard.cache.folder import remove
+
+    call = call_of(said)
+    folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in map(os.path.abspath, paths)]
+    settings = [call.resolver.settings_in(folder) for folder in folders or [os.getcwd()]]
+    for folder in dict.fromkeys(map(cache_folder_of, settings)):
+        try:
+            removed = remove(folder)
+        except OSError as error:
+            raise CallError(f"cannot remove `{folder}`: {(error.strerror or str(error)).lower()}") from error
+        say(f"removed `{folder}`" if removed else f"no cache at `{folder}`")
