@@ -16,6 +16,9 @@ def check(event: ClosureUnderGuard) -> Iterator[Draft]:
         f"{owner} calls `{event.name}` under `{event.guard.name}`, so the closure's backward has no graph",
         (*guard_step(event.guard), (event.site, "the closure computes its loss here, with recording off")),
         help=f"write `with torch.enable_grad(): loss = {event.name}()`, as torch's own optimizers do",
+        assumed=()
+        if event.known
+        else (f"`{event.name}` computes the loss and its gradients, as torch asks of a closure",),
     )
 
 

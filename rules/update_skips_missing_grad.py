@@ -24,6 +24,7 @@ def check(event: UpdateSkips) -> Iterator[Draft]:
             (event.site, "a missing gradient is skipped here"),
             (event.write, f"`{event.parameter}` is updated here"),
         ),
+        assumed=(f"every `{event.parameter}` of the loop is meant to get a gradient",),
         help=_HELP.get(event.package, _HELP["torch"]),
         sink=event.site,
     )

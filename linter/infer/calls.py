@@ -175,7 +175,9 @@ def _check_closure(frame: Frame, state: State, callee: Any, expr: ir.Call | None
     if frame.closure is None or expr.func.id not in {p.name for p in frame.closure.function.params}:
         return
     klass = frame.klass.name if isinstance(frame.klass, Klass) else ""
-    frame.run.emit(ClosureUnderGuard(guard, frame.site(expr.at), expr.func.id, klass))
+    frame.run.emit(
+        ClosureUnderGuard(guard, frame.site(expr.at), expr.func.id, klass, isinstance(callee, Closure))
+    )
     frame.run.entered.add(guard.site)
 
 
@@ -207,7 +209,9 @@ def unknown_call(
         return _unknown_unrecorded(frame, state, operands, site, name)
     if state.mode.records is None and state.mode.when is not None and state.mode.guard is not None:
         made = _unknown_unrecorded(frame, state, operands, site, name)
-        return replace(made, track=Track.CONDITIONAL, when=state.mode.when) if isinstance(made, Tensor) else made
+        return (
+            replace(made, track=Track.CONDITIONAL, when=state.mode.when) if isinstance(made, Tensor) else made
+        )
     hint = name.lower()
     is_criterion = facts.has("assume.criteria", hint) or hint.endswith(("_criterion", "_loss_fn", "loss_fct"))
     if is_criterion and operands:
@@ -317,7 +321,13 @@ TELLING = (Tensor, Instance, Closure, Bound, List, Dict, Tuple, Parameters, Lazy
 def _is_followed(frame: Frame, state: State, closure: Closure, args: list[Any]) -> bool:
     """Whether a call can matter: it may lead to a sink, or (where something else may) shape what goes there."""
     program, name = frame.run.program, closure.function.name
-    if frame.run.quiet or name == "<lambda>" or closure.wraps or closure.decorated or program.leads(closure.module, name):
+    if (
+        frame.run.quiet
+        or name == "<lambda>"
+        or closure.wraps
+        or closure.decorated
+        or program.leads(closure.module, name)
+    ):
         return True
     if frame.run.shallow:
         return program.guards(closure.module, name)

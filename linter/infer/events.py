@@ -203,10 +203,13 @@ class EnabledUnderInference:
 
 @dataclass(frozen=True, slots=True)
 class ClosureUnderGuard:
+    """`known`: the closure is a function of the tree, so what it does was seen."""
+
     guard: GuardSite
     site: Site
     name: str
     klass: str
+    known: bool
 
 
 @dataclass(frozen=True, slots=True)
