@@ -20,14 +20,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from gradguard import check_paths, check_text
-from gradguard.findings import Finding
 from planting.callers import callers_of
 from planting.files import PACKAGES, TrainingFile, download, read, rekindling_names, training_files
 from planting.guards import CUTS, FORCED, Rotation, at_caller, at_site, from_another_file
 from planting.plants import Edit, Plant, Planted, apply, importing
 from planting.sites import Site, find_sites
 from planting.skips import LOOPS, skipping
+
+from gradguard import check_paths, check_text
+from gradguard.findings import Finding
 
 KINDS = (
     "guard around loss",

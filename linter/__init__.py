@@ -54,7 +54,7 @@ __all__ = [
 _HOMES = {"check_paths": "api", "check_text": "api", "SettingsError": "settings.errors"}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     # The command line imports this package too; it must not pay for what it does not use.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from gradguard.settings.keys import read_table
 from gradguard.settings.resolve import Overrides, Resolver, selection_of
 
 
-def check_paths(paths: Iterable[str | os.PathLike[str]], **options: Any) -> Report:  # noqa: ANN401
+def check_paths(paths: Iterable[str | os.PathLike[str]], **options: Any) -> Report:
     """Check files and folders as `gradguard check` does.
 
     `options` are the keys of the configuration with underscores (`select`, `ignore`, `min_confidence`,
@@ -32,7 +32,7 @@ def check_paths(paths: Iterable[str | os.PathLike[str]], **options: Any) -> Repo
     return Report(report.findings, targets.failures + report.failures, report.checked)
 
 
-def check_text(text: str, filename: str = "<text>", **options: Any) -> tuple[Finding, ...]:  # noqa: ANN401
+def check_text(text: str, filename: str = "<text>", **options: Any) -> tuple[Finding, ...]:
     """Check a text as if it were the file `filename`, whose suffix tells the language and whose folder the
     settings.
 

@@ -42,12 +42,16 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
+    """A replacement of a piece of a file by `text`."""
+
     span: Span
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
+    """A change that mends a finding; `safe` if it leaves the meaning alone or is the only one meant."""
+
     description: str
     edits: tuple[Edit, ...]
     safe: bool

@@ -18,7 +18,7 @@ _NOQA = re.compile("noqa", re.IGNORECASE)
 class OptionManager(Protocol):
     """What is asked of flake8's own class of this name, which comes without types."""
 
-    def add_option(self, *names: str, **about: Any) -> None:  # noqa: ANN401
+    def add_option(self, *names: str, **about: Any) -> None:
         """Register an option as argparse does; `parse_from_config` lets configuration files hold it."""
 
 

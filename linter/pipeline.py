@@ -22,7 +22,7 @@ def rules() -> tuple[Rule, ...]:
     return RULES
 
 
-def analyse(sources: Sequence[Source], settings: Any, progress: Progress | None = None) -> Report:  # noqa: ANN401
+def analyse(sources: Sequence[Source], settings: Any, progress: Progress | None = None) -> Report:
     """All findings of all rules in the sources, unsuppressed, in order of file and position.
 
     A source that cannot be parsed is among the failures, and a GRD000 finding tells where.
@@ -51,6 +51,7 @@ class Opened:
     """The lowered modules of a run, and those that imports lead to, read when asked for."""
 
     def __init__(self) -> None:
+        """Nothing is open yet."""
         self.modules: dict[str, Module | None] = {}
 
     def by_path(self, path: str) -> Module | None:
@@ -110,7 +111,7 @@ def _unreadable(source: Source, error: Unreadable) -> tuple[Failure, Finding]:
 
 def inventory(
     sources: Sequence[Source], settings: Any
-) -> tuple[tuple[GuardRecord, ...], tuple[Failure, ...]]:  # noqa: ANN401
+) -> tuple[tuple[GuardRecord, ...], tuple[Failure, ...]]:
     """Every guard of the sources and what it covers."""
     from gradguard.inventory import listing
 

@@ -49,8 +49,8 @@ class Outcome:
     """What a run has to say.
 
     `report` holds what is to be shown, `sources` the texts as written by file name, `skipped` the files
-    that are none of ours, `unopened` the files that could not be read at all or whose analysis failed, `unread` those that could not
-    be read or parsed while GRD000 is silenced for them.
+    that are none of ours, `unopened` the files that could not be read at all or whose analysis
+    failed, `unread` those that could not be read or parsed while GRD000 is silenced for them.
     """
 
     report: Report
@@ -210,11 +210,15 @@ def _results(
     with meter(len(files)) if meter else nullcontext(None) as advance:
         analyse_all([_group(settings, opened) for settings, _ in groups], files, take, jobs)
     return results
+
+
 def _group(settings: Settings, opened: Sequence[Opened]) -> Group:
     """What the analysis has to know of all files that the same settings hold for."""
     from gradguard.work.analysis import Group, key_of
 
-    telling = [file for file in opened if file.settings == settings and isinstance(file.loaded, Known | Source)]
+    telling = [
+        file for file in opened if file.settings == settings and isinstance(file.loaded, Known | Source)
+    ]
     return Group(
         settings,
         {file.path: file.loaded.filename for file in opened},

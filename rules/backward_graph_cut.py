@@ -11,6 +11,7 @@ from gradguard.rule import Rule
 
 
 def check(event: BackwardAsked | ActivationCut | ConstantTerm) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     match event:
         case BackwardAsked():
             yield from _backward(event)

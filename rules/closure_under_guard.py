@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: ClosureUnderGuard) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     owner = f"`{event.klass}.step`" if event.klass else "`step`"
     yield Draft(
         event.site,

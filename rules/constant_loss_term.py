@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: ConstantTerm) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     term, cause = event.term, event.term.cause
     if cause.integer:
         return

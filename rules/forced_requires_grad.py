@@ -10,13 +10,20 @@ from gradguard.rule import Rule
 
 
 def check(event: FlagForced) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     subject = f"`{event.subject}`" if event.subject else "the value"
     steps = cause_steps(event.value) if event.value is not None else ()
     after = ((event.backward, "`backward` stops at the flagged value"),) if event.backward is not None else ()
     if event.raises:
-        message = f"`{event.form.strip('.')}` on {subject}, a computed value: it raises if tracked and trains nothing if not"
+        message = (
+            f"`{event.form.strip('.')}` on {subject}, a computed value: it raises if tracked "
+            "and trains nothing if not"
+        )
     else:
-        message = f"`{event.form.strip('.')}` makes {subject} a leaf of its own, so `backward` runs and no parameter is reached"
+        message = (
+            f"`{event.form.strip('.')}` makes {subject} a leaf of its own, so `backward` runs "
+            "and no parameter is reached"
+        )
     yield Draft(
         event.site,
         message,

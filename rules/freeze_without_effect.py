@@ -23,6 +23,7 @@ _HELP = {
 
 
 def check(event: FlagMisplaced) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     words = {"subject": event.subject or "it", "name": event.name}
     yield Draft(event.site, _MESSAGES[event.how].format(**words), help=_HELP[event.how].format(**words))
 

@@ -17,6 +17,7 @@ _MESSAGES = {
 
 
 def check(event: ModeLeft) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     after = ((event.asked, "a gradient is needed here"),) if event.asked is not None else ()
     yield Draft(
         event.guard.site,

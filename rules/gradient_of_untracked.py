@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: GradientAsked | GradRead | HookRegistered) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     match event:
         case GradientAsked():
             yield from _asked(event)

@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: AwaitUnderGuard | CoroutineGuarded) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     match event:
         case AwaitUnderGuard(guard=guard, site=site, function=function):
             yield Draft(

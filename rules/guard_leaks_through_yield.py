@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: YieldUnderGuard) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     if event.manager:
         return
     yield Draft(

@@ -13,6 +13,7 @@ _GUARDS = ("no_grad", "inference_mode", "set_grad_enabled", "enable_grad")
 
 
 def check(event: GuardMiscalled) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     match event.how:
         case "uncalled":
             yield Draft(

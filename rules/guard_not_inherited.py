@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: ThreadStarted) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     target = f"`{event.target}`" if event.target != "the module" else event.target
     yield Draft(
         event.site,

@@ -27,6 +27,7 @@ _HELP = {
 
 
 def check(event: GuardUnused) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     words = {"guard": event.guard.name, "subject": event.subject}
     yield Draft(event.site, _MESSAGES[event.how].format(**words), help=_HELP[event.how].format(**words))
 

@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: InferenceTensorSaved) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     made = event.value.inference
     assert made is not None
     yield Draft(

@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: LazyEscaped) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     yield Draft(
         event.site,
         f"the {event.kind} is made inside `{event.guard.name}` and runs only after it has ended, with recording on",

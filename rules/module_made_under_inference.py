@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: ModuleMadeUnderInference) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     yield Draft(
         event.site,
         f"a module {event.how} under `{event.guard.name}` has inference tensors as weights, which never train",

@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: ParameterRebound) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     name = event.rebound.name
     steps = (
         *cause_steps(event.value),

@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: GuardRepeated) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     yield Draft(
         event.site,
         f"`{event.guard.name}` stands inside `{event.outer.name}` and changes nothing",

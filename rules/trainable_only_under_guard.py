@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: TrainableOnlyGuarded) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     yield Draft(
         event.site,
         f"trainable parameters are used only under `{event.guard.name}` here, so the optimizer never moves them",

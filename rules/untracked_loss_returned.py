@@ -10,6 +10,7 @@ from gradguard.rule import Rule
 
 
 def check(event: UntrackedReturned) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     cause = event.value.cause
     assert cause is not None
     why = f"computed under {guard_text(cause.guard)}" if cause.kind == "guard" else f"cut by `{cause.verb}`"

@@ -17,6 +17,7 @@ _HELP = {
 
 
 def check(event: UpdateSkips) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     yield Draft(
         event.site,
         f"the update passes over `{event.parameter}` in silence when its gradient is missing",

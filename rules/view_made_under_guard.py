@@ -11,6 +11,7 @@ from gradguard.rule import Rule
 
 
 def check(event: BackwardAsked) -> Iterator[Draft]:
+    """One draft for each fault that the event tells of."""
     value, cause = event.value, event.value.cause
     if value.track is not Track.VIEW or cause is None:
         return

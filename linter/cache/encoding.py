@@ -76,7 +76,9 @@ def _from_fix(fix: Fix) -> list[Any]:
 
 def _to_fix(told: list[Any]) -> Fix:
     description, edits, safe = told
-    return Fix(_text(description), tuple(Edit(_to_span(span), _text(text)) for span, text in edits), bool(safe))
+    return Fix(
+        _text(description), tuple(Edit(_to_span(span), _text(text)) for span, text in edits), bool(safe)
+    )
 
 
 def _text(told: object) -> str:

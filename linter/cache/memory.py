@@ -60,7 +60,9 @@ class Memory:
         for target in targets:
             if target.path not in found:
                 is_clean = kinds[target.path] == CLEAN
-                found[target.path] = Clean(target.filename) if is_clean else self._recalled(target, is_suspect)
+                found[target.path] = (
+                    Clean(target.filename) if is_clean else self._recalled(target, is_suspect)
+                )
         self._forget_others(kinds)
         # Only now: until here the old stamps told what has changed.
         for path, (stamp, kind) in self._read.items():
@@ -148,13 +150,15 @@ class Memory:
         entries = self._manifest.entries
         for path in [path for path in entries if path not in mine]:
             entry = entries[path]
-            if not self._validity.holds(entry, self._manifest.checked.get(entry.checked, frozenset()), entry.checked):
+            if not self._validity.holds(
+                entry, self._manifest.checked.get(entry.checked, frozenset()), entry.checked
+            ):
                 del entries[path]
 
     def _note_followed(self, path: str, stamp: Stamp) -> None:
         manifest = self._manifest
         known = self._read[path][0] if path in self._read else manifest.stamps.get(path)
-        if known is None or self._validity.has_changed(path) and path not in self._read:
+        if known is None or (self._validity.has_changed(path) and path not in self._read):
             manifest.stamps[path] = stamp
             manifest.kinds[path] = FOLLOWED
             self._read[path] = stamp, FOLLOWED

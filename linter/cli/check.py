@@ -41,7 +41,7 @@ from gradguard.run import Outcome, check, suspects
 @click.option("--show-settings", is_flag=True, help="Print the settings in force and stop.")
 @click.option("--show-files", is_flag=True, help="Print the files that would be checked and stop.")
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], **said: Any) -> None:  # noqa: ANN401
+def command(ctx: click.Context, /, paths: tuple[str, ...], **said: Any) -> None:
     """Find code that trains nothing in files, folders, or standard input (-).
 
     Without a PATH the working folder is checked.

@@ -17,7 +17,7 @@ from gradguard.cli.output import say
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @cache_folder_option
 @configuring_options
-def command(paths: tuple[str, ...], **said: Any) -> None:  # noqa: ANN401
+def command(paths: tuple[str, ...], **said: Any) -> None:
     """Remove the cache that a check of these paths uses (by default that of the working folder)."""
     from gradguard.cache.folder import remove
 

@@ -19,7 +19,7 @@ _FORMATS = ("table", "json")
 @file_options
 @output_options(_FORMATS)
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], **said: Any) -> None:  # noqa: ANN401
+def command(ctx: click.Context, /, paths: tuple[str, ...], **said: Any) -> None:
     """List every guard: its form, where it starts and ends, and what it covers.
 
     Covered are values made, calls, backward, updates, yields and awaits. Without a PATH the working folder

@@ -60,9 +60,7 @@ def open_paths(
     return Files(tuple(opened), targets.failures)
 
 
-def _recalled(
-    targets: Targets, call: Call, suspects: Suspects, memory_for: MemoryFor
-) -> dict[str, Loaded]:
+def _recalled(targets: Targets, call: Call, suspects: Suspects, memory_for: MemoryFor) -> dict[str, Loaded]:
     groups: dict[Settings, list[Target]] = {}
     for target in targets.files:
         settings = call.resolver.settings_in(os.path.dirname(target.path))

@@ -49,7 +49,7 @@ class _LazyGroup(click.Group):
             raise CallError(f"no command `{args[0]}`{hint}")
         return super().resolve_command(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
+    def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except SettingsError as error:

@@ -18,7 +18,7 @@ _FORMATS = ("text", "markdown", "json")
 @click.argument("code", required=False)
 @click.option("--all", "all_rules", is_flag=True, help="Explain every rule.")
 @output_options(_FORMATS)
-def command(code: str | None, all_rules: bool, **said: Any) -> None:  # noqa: ANN401
+def command(code: str | None, all_rules: bool, **said: Any) -> None:
     """Explain the rule CODE (a code or a name).
 
     Without CODE, list all rules, a line each.

@@ -63,6 +63,7 @@ class Facts:
     rust: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
     def has(self, table: str, name: str) -> bool:
+        """Whether a table lists the name."""
         return name in self.lists[table]
 
     def starts(self, table: str, name: str) -> bool:

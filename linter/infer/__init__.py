@@ -1,1 +1,1 @@
-
+"""The abstract interpreter: which values can receive a gradient, and why not."""

@@ -224,10 +224,9 @@ def _isinstance(frame: Frame, state: State, args: list[Any], keywords: dict[str,
 
             return Literal(True) if klass in classes.lineage(own) else frame.run.unknown()
         case Literal(value=constant) if short:
-            python = {"str": str, "int": int, "float": float, "bool": bool, "Tensor": ()}
-            known = [python[s] for s in short if s in python]
-            if len(known) == len(short) == len(names):
-                return Literal(isinstance(constant, tuple(k for k in known if k)))
+            python: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
+            if short <= {*python, "Tensor"} and len(short) == len(names):
+                return Literal(isinstance(constant, tuple(python[s] for s in short if s in python)))
             return frame.run.unknown()
         case _:
             return frame.run.unknown()

@@ -42,10 +42,45 @@ class Forward:
 
 
 MODULE_METHODS = frozenset(
-    "parameters named_parameters modules named_modules children named_children train eval to cuda cpu half float double "
-    "bfloat16 requires_grad_ state_dict load_state_dict zero_grad register_buffer register_parameter add_module apply "
-    "register_forward_hook register_forward_pre_hook register_full_backward_hook register_backward_hook share_memory "
-    "type get_submodule get_parameter buffers named_buffers extend append compile __call__".split()
+    [
+        "parameters",
+        "named_parameters",
+        "modules",
+        "named_modules",
+        "children",
+        "named_children",
+        "train",
+        "eval",
+        "to",
+        "cuda",
+        "cpu",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "requires_grad_",
+        "state_dict",
+        "load_state_dict",
+        "zero_grad",
+        "register_buffer",
+        "register_parameter",
+        "add_module",
+        "apply",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+        "register_backward_hook",
+        "share_memory",
+        "type",
+        "get_submodule",
+        "get_parameter",
+        "buffers",
+        "named_buffers",
+        "extend",
+        "append",
+        "compile",
+        "__call__",
+    ]
 )
 _CONTAINER_BASES = ("builtins.list", "builtins.dict", "builtins.tuple", "collections.deque", "builtins.set")
 
@@ -63,6 +98,7 @@ def lineage(klass: Any, depth: int = 0) -> list[Any]:
 
 
 def outside_bases(klass: Any) -> list[str]:
+    """The dotted names of the bases that are not in the tree, nearest first."""
     return [one.path for one in lineage(klass) if isinstance(one, Known)]
 
 
@@ -147,6 +183,7 @@ def instance_attribute(frame: Frame, state: State, base: Instance, name: str, ex
 
 
 def module_parameter(frame: Frame, state: State, base: Instance, name: str) -> Any:
+    """A framework module's own `weight` or `bias`: a leaf, or data where the module is frozen."""
     trainable = state.read(base.id, "#trainable")
     frozen = isinstance(trainable, Literal) and trainable.value is False
     leaf = Tensor(Track.DATA if frozen else Track.LEAF, frame.run.fresh())
@@ -160,6 +197,7 @@ def _has_container(base: Instance) -> bool:
 
 
 def super_attribute(frame: Frame, state: State, base: Super, name: str) -> Any:
+    """`super().name`."""
     owner = base.owner
     klass = owner.klass if isinstance(owner, Instance) else owner
     found = member(frame, state, klass, name, base.klass)
@@ -217,6 +255,7 @@ def instantiate(
 
 
 def dataclass_fields(state: State, klass: Klass) -> list[str]:
+    """The names that a class without a constructor takes in order: its fields, not its methods."""
     return [
         key
         for key, value in state.fields(klass.id).items()
@@ -247,16 +286,17 @@ def fill_container(frame: Frame, state: State, instance: Instance, args: list[An
             for key, value in state.fields(source.id).items():
                 state.write(instance.id, key, value)
         return
-    items: list[Any] | None = list(args)
+    items = list(args)
     if path.endswith("List") or (len(args) == 1 and not isinstance(state.resolve(args[0]), Instance)):
-        items = iteration.known_items(frame, state, args[0]) if args else []
-        if items is None:
+        known = iteration.known_items(frame, state, args[0]) if args else []
+        if known is None:
             state.write(instance.id, "#rest", iteration.element(frame, state, args[0], ir.NOWHERE))
-            items = []
+        items = known or []
     state.write(instance.id, "#items", Tuple(tuple(items)))
 
 
 def instance_item(frame: Frame, state: State, base: Instance, index: Any, expr: ir.Item) -> Any:
+    """`object[index]`."""
     from gradguard.infer import calls
     from gradguard.infer.objects import _from_dict, _from_items
 
@@ -276,6 +316,7 @@ def instance_item(frame: Frame, state: State, base: Instance, index: Any, expr: 
 
 
 def set_instance_item(frame: Frame, state: State, base: Instance, index: Any, value: Any) -> None:
+    """`object[index] = value`."""
     items = state.read(base.id, "#items")
     if items is not None and isinstance(index, Literal) and isinstance(index.value, int):
         changed = list(items.items)
@@ -362,6 +403,7 @@ def outside_forward(
 
 
 def calls_unknown(frame: Frame, state: State, args: list[Any], site: Site) -> Any:
+    """The forward of a base class that has none of its own."""
     from gradguard.infer import calls
 
     return calls.unknown_call(frame, state, frame.run.unknown("forward", "model"), args, {}, site, "forward")
@@ -370,6 +412,7 @@ def calls_unknown(frame: Frame, state: State, args: list[Any], site: Site) -> An
 def parametrised(
     frame: Frame, state: State, module: Instance, operands: list[Any], site: Site, name: str
 ) -> Any:
+    """The forward of a framework module with parameters: tracked unless it is frozen and so is what goes in."""
     trainable = state.read(module.id, "#trainable")
     extra: list[Any] = []
     if trainable is None or (isinstance(trainable, Literal) and trainable.value):

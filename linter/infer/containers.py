@@ -50,6 +50,7 @@ def list_method(
 
 
 def push(frame: Frame, state: State, base: List, value: Any) -> None:
+    """Put one more element into a list; past some length one value stands for all that follow."""
     items = state.read(base.id, "#items")
     known = items.items if items is not None else ()
     if len(known) >= LONGEST or value in known:

@@ -8,6 +8,7 @@ from typing import Any
 from gradguard.infer import calls, guards
 from gradguard.infer.describe import last_name
 from gradguard.infer.frames import Frame
+from gradguard.infer.modes import GuardSite
 from gradguard.infer.scopes import lookup
 from gradguard.infer.state import State
 from gradguard.infer.values import Closure, Guard, Imported, Instance, Klass, Known, Partial, Unknown
@@ -54,7 +55,7 @@ def decorated(frame: Frame, state: State, decorator: ir.Expr, target: Any) -> An
         case Known(path=path) if path in frame.run.facts.guards:
             if frame.run.facts.guards[path] not in ("off", "on", "inference"):
                 return target
-            held = guards.GuardSite(guards.short_name(path), "decorator", site, frame.depth, frame.name)
+            held = GuardSite(guards.short_name(path), "decorator", site, frame.depth, frame.name)
             return guards.decorate(frame, state, Guard(frame.run.facts.guards[path], held), target, site)
         case Known(path=path) if path.endswith(("contextmanager", "asynccontextmanager", "fixture")):
             return replace(target, manager=True) if isinstance(target, Closure) else target
@@ -132,9 +133,9 @@ def define_class(frame: Frame, state: State, statement: ir.ClassDef) -> State | 
     end = execute(inner, state, statement.body)
     if end is None:
         return None
-    value: Any = klass
+    result: Any = klass
     for decorator in reversed(statement.decorators):
-        value = decorated(frame, end, decorator, value)
-    end.write(frame.outer_names.get(statement.name, frame.scopes[-1]), statement.name, value)
+        result = decorated(frame, end, decorator, result)
+    end.write(frame.outer_names.get(statement.name, frame.scopes[-1]), statement.name, result)
     run.classes.append((klass, frame.module))
     return end

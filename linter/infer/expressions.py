@@ -106,7 +106,11 @@ def _unknown_result(frame: Frame, state: State, op: str, site: Any, values: list
     if state.mode.records is not False or not any(_may_be_tensor(state.resolve(v)) for v in values):
         return frame.run.unknown("", "number" if all(_is_number(state, v) for v in values) else "")
     made = operate(frame, state, site, values, Operation(op, linear=op in ("+", "-", "*", "/")))
-    return replace(made, assumed=("its operands are tensors",), opaque=True) if isinstance(made, Tensor) else made
+    return (
+        replace(made, assumed=("its operands are tensors",), opaque=True)
+        if isinstance(made, Tensor)
+        else made
+    )
 
 
 def _may_be_tensor(value: Any) -> bool:
@@ -343,10 +347,10 @@ def note_await(frame: Frame, state: State, at: int) -> None:
 def own_guard(frame: Frame, state: State) -> GuardSite | None:
     """The guard that switched recording off, if a with block (or entered guard) of this function holds it."""
     guard = state.mode.guard
-    if state.mode.records is False and guard is not None and guard.depth == frame.depth:
-        if guard.form in ("with", "entered") and guard.site.module == frame.module and guard in frame.guards:
-            return guard
-    return None
+    if state.mode.records is not False or guard is None or guard.depth != frame.depth:
+        return None
+    own = guard.form in ("with", "entered") and guard.site.module == frame.module and guard in frame.guards
+    return guard if own else None
 
 
 def _yield(frame: Frame, state: State, expr: ir.Yield) -> Any:
@@ -371,22 +375,6 @@ def _star(frame: Frame, state: State, expr: ir.Star) -> Any:
     return evaluate(frame, state, expr.value)
 
 
-def _scope(frame: Frame, state: State, expr: ir.Scope) -> Any:
-    from gradguard.infer.rust import evaluate_scope
-
-    return evaluate_scope(frame, state, expr)
-
-
-def _propagate(frame: Frame, state: State, expr: ir.Propagate) -> Any:
-    return evaluate(frame, state, expr.value)
-
-
-def _branches(frame: Frame, state: State, expr: ir.Branches) -> Any:
-    from gradguard.infer.rust import evaluate_branches
-
-    return evaluate_branches(frame, state, expr)
-
-
 _EVALUATORS: dict[type, Callable[[Frame, State, Any], Any]] = {
     ir.Name: _name,
     ir.Const: _const,
@@ -407,7 +395,4 @@ _EVALUATORS: dict[type, Callable[[Frame, State, Any], Any]] = {
     ir.Opaque: _opaque,
     ir.Star: _star,
     ir.Call: evaluate_call,
-    ir.Scope: _scope,
-    ir.Propagate: _propagate,
-    ir.Branches: _branches,
 }

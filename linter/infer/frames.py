@@ -56,7 +56,9 @@ class Frame:
 
     @property
     def depth(self) -> int:
+        """How many calls lead here."""
         return len(self.calls)
 
     def site(self, at: int) -> Site:
+        """The place of a node of this module."""
         return Site(self.module, at)

@@ -43,6 +43,7 @@ Leave = Callable[[State], None]
 
 
 def short_name(path: str) -> str:
+    """The last part of a dotted name."""
     return path.rsplit(".", 1)[-1]
 
 
@@ -186,9 +187,10 @@ def _note_nested(frame: Frame, before: Mode, guard: Guard, held: GuardSite) -> N
     if guard.effect == "on" and before.inference and guard.when is None:
         frame.run.emit(EnabledUnderInference(held, outer, held.site))
         frame.run.entered.add(outer.site)
-    elif guard.effect in OFF and guard.when is None and before.records is False:
-        if guard.effect == "off" or before.inference:
-            frame.run.emit(GuardRepeated(held, outer, held.site))
+        return
+    adds_nothing = guard.effect == "off" or (guard.effect == "inference" and before.inference)
+    if adds_nothing and guard.when is None and before.records is False:
+        frame.run.emit(GuardRepeated(held, outer, held.site))
 
 
 def enter_context(frame: Frame, state: State, entry: ir.Entry) -> tuple[Any, Leave | None]:

@@ -30,6 +30,7 @@ UNROLL = 4
 
 
 def new_list(frame: Frame, state: State, items: list[Any], rest: Any) -> List:
+    """A list of known items, and `rest` for any number of others."""
     identity = frame.run.fresh()
     fields: dict[Any, Any] = {"#items": Tuple(tuple(items))}
     if rest is not None:
@@ -39,6 +40,7 @@ def new_list(frame: Frame, state: State, items: list[Any], rest: Any) -> List:
 
 
 def extended(frame: Frame, state: State, left: List, right: Any) -> Any:
+    """`left + right`, for lists."""
     a, b = known_items(frame, state, left), known_items(frame, state, right)
     if a is not None and b is not None:
         return new_list(frame, state, a + b, None)
@@ -46,6 +48,7 @@ def extended(frame: Frame, state: State, left: List, right: Any) -> Any:
 
 
 def gathered(frame: Frame, state: State, values: tuple[Any, ...]) -> Any:
+    """A list of any number of elements of the values."""
     elements = [element(frame, state, value, ir.NOWHERE) for value in values]
     joined = elements[0]
     for other in elements[1:]:
@@ -264,6 +267,7 @@ def is_recorded(frame: Frame, trial: State, evaluate: Callable[[], Any]) -> bool
 
 
 def finish_coroutine(frame: Frame, state: State, value: Lazy) -> Any:
+    """Run the body of a coroutine; its value."""
     from gradguard.infer import calls
 
     if value.kind == "coroutine":

@@ -93,6 +93,7 @@ def _join_items(out: Fields, a: Fields, b: Fields, mine: Tuple, other: Tuple) ->
 
 
 def join_modes(a: Mode, b: Mode, key: tuple[str, bool] | None) -> Mode:
+    """One mode for two paths; where they differ it hangs on the fact that tells them apart."""
     if a == b or (a.grad == b.grad and a.inference == b.inference):
         return a
     off = a if a.records is False else b
@@ -154,7 +155,9 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Any:
     tracks = {a.track, b.track}
     if tracks == {Track.UNTRACKED, Track.DATA}:
         first = a if a.track is Track.UNTRACKED else b
-        return replace(first, assumed=tuple(dict.fromkeys(a.assumed + b.assumed)), opaque=a.opaque or b.opaque)
+        return replace(
+            first, assumed=tuple(dict.fromkeys(a.assumed + b.assumed)), opaque=a.opaque or b.opaque
+        )
     if tracks <= {Track.TRACKED, Track.LEAF}:
         return replace(a, track=Track.TRACKED, terms=(), inference=None)
     return Unknown(next(_ids))

@@ -12,6 +12,7 @@ from gradguard.infer.events import ActivationCut, GuardMiscalled
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import merge
 from gradguard.infer.methods import handed
+from gradguard.infer.modes import GuardSite
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.tensor_methods import tensor_function, tensor_method
@@ -97,7 +98,7 @@ def _standard_library(
             target = args[0]
             return replace(target, manager=True) if isinstance(target, Closure) else target
         case "contextlib.nullcontext":
-            site_of = guards.GuardSite("nullcontext", "object", site, frame.depth)
+            site_of = GuardSite("nullcontext", "object", site, frame.depth)
             return Guard("none", site_of)
         case "copy.copy" | "copy.deepcopy" if args:
             return _copied(frame, state, args[0])
@@ -173,7 +174,7 @@ def call_framework(
         return frame.run.unknown(last)
     if path == f"{root}.{last}" and facts.has("misspelt.guards", last):
         frame.run.emit(GuardMiscalled(last, "misspelt", site))
-        return Guard("none", guards.GuardSite(last, "object", site, frame.depth))
+        return Guard("none", GuardSite(last, "object", site, frame.depth))
     if last[:1].isupper():
         return _construct(frame, state, path, args, keywords, site)
     if path.startswith("torch.Tensor.") and args:

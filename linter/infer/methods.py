@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from gradguard.infer import calls, classes, iteration, sinks
@@ -62,7 +61,11 @@ def call_method(
     subject = describe(expr.func.base) if expr is not None and isinstance(expr.func, ir.Attr) else ""
     facts = frame.run.facts
     if args and facts.has("modules.passing", name) and not _is_own(frame, state, base, name):
-        return operate(frame, state, site, args[:1], Operation(name, linear=True)) if state.mode.records is False else args[0]
+        return (
+            operate(frame, state, site, args[:1], Operation(name, linear=True))
+            if state.mode.records is False
+            else args[0]
+        )
     if _runs_backward(frame, state, base, name, args, expr):
         text = describe(expr.args[0].value) if expr is not None and expr.args else ""
         sinks.backward_asked(frame, state, args[0], text or "the loss", site)
@@ -214,6 +217,7 @@ def outside_method(
     site: Site,
     expr: ir.Call | None,
 ) -> Any:
+    """A method that an object has from a base outside the tree."""
     path = next(iter(classes.outside_bases(base.klass)), "")
     facts = frame.run.facts
     if state.read(base.id, "#items") is not None and not classes.is_module(frame, base):

@@ -15,6 +15,7 @@ class When:
     truth: bool = True
 
     def negated(self) -> When:
+        """The opposite condition."""
         return When(self.key, not self.truth)
 
 

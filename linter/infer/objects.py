@@ -217,9 +217,7 @@ def _check_spelling(frame: Frame, base: Any, name: str, subject: str, site: Any,
         frame.run.emit(FlagMisplaced(name, subject, "overwritten", site))
     elif facts.has("misspelt.flags", name):
         known = isinstance(base, Tensor) and base.track in (Track.LEAF, Track.TRACKED, Track.DATA)
-        if known and not (base.opaque and base.track is Track.DATA):
-            frame.run.emit(FlagMisplaced(name, subject, "misspelt", site))
-        elif (
+        if (known and not (base.opaque and base.track is Track.DATA)) or (
             isinstance(base, Instance) and classes.is_module(frame, state_free(base)) and not _is_self(target)
         ):
             frame.run.emit(FlagMisplaced(name, subject, "misspelt", site))

@@ -21,7 +21,9 @@ SHAPING = re.compile(
 )
 """What decides whether a value can have a gradient."""
 GUARDING = re.compile(r"no_grad|inference_mode|_grad_enabled|enable_grad")
-ROW = re.compile(r"^([ \t]*)(?:((?:async[ \t]+)?def[ \t]+(\w+))|(class\b|@|from\b|import\b|#)|[^\s)\]}])", re.MULTILINE)
+ROW = re.compile(
+    r"^([ \t]*)(?:((?:async[ \t]+)?def[ \t]+(\w+))|(class\b|@|from\b|import\b|#)|[^\s)\]}])", re.MULTILINE
+)
 CALL = re.compile(r"(\w+)\s*\(")
 
 
@@ -75,7 +77,10 @@ def _marks(text: str) -> Marks:
         calls.append(match.start())
         called.append(match[1])
     return Marks(
-        *([match.start() for match in pattern.finditer(text)] for pattern in (SINK, HANDING, SHAPING, GUARDING)),
+        *(
+            [match.start() for match in pattern.finditer(text)]
+            for pattern in (SINK, HANDING, SHAPING, GUARDING)
+        ),
         calls,
         called,
     )

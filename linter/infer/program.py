@@ -35,6 +35,7 @@ class Program:
     rebinding_modules: dict[str, bool] = field(default_factory=dict)
 
     def add(self, key: str, lowered: Lowered) -> None:
+        """Take in an opened module."""
         self.modules[key] = lowered
         self.imports.known.add(key)
         names: dict[str, int] = {}
@@ -110,6 +111,7 @@ class Program:
         return scope
 
     def module_frame(self, frame: Frame, state: State, key: str) -> Frame:
+        """A frame for a module's top level."""
         scope = self.scope_of(frame, state, key)
         return Frame(frame.run, key, (scope,), "<module>", ON, calls=frame.calls, functions=frame.functions)
 
@@ -198,6 +200,7 @@ class Program:
             frame.run.importing.discard(value)
 
     def set_module_attribute(self, frame: Frame, state: State, key: str, name: str, value: Any) -> None:
+        """`module.name = value`."""
         state.write(self.scope_of(frame, state, key), name, value)
 
     def execute_import(self, frame: Frame, state: State, statement: ir.Import) -> None:

@@ -16,15 +16,18 @@ from gradguard.infer.imports import Imports
 from gradguard.infer.outlines import Outline, outlines
 
 IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
+    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))",
+    re.MULTILINE,
 )
 MOST_STARS = 40
-IMPLICIT = frozenset({"forward", "__call__", "call", "__init__", "__enter__", "__exit__", "__iter__", "__next__"})
+IMPLICIT = frozenset(
+    {"forward", "__call__", "call", "__init__", "__enter__", "__exit__", "__iter__", "__next__"}
+)
 _EVERYDAY = (
-    "to cuda cpu train eval load save apply size view reshape sum mean max min float half double item numpy detach clone "
-    "print len range zip enumerate isinstance super getattr setattr hasattr type int str list dict tuple set sorted open "
-    "main wrapper inner decorator parameters modules named_parameters state_dict load_state_dict get_logger warning info "
-    "debug error log cat stack zeros ones tensor"
+    "to cuda cpu train eval load save apply size view reshape sum mean max min float half double item numpy detach "
+    "clone print len range zip enumerate isinstance super getattr setattr hasattr type int str list dict tuple set "
+    "sorted open main wrapper inner decorator parameters modules named_parameters state_dict load_state_dict "
+    "get_logger warning info debug error log cat stack zeros ones tensor"
 )
 COMMON = IMPLICIT | frozenset([*dir(dict), *dir(list), *dir(str), *_EVERYDAY.split()])
 """Names that say nothing of who is called: they count only within a file."""
@@ -68,7 +71,9 @@ class Reach:
             self.within[key] = closed(self._outlines(key), set())
         return self.within[key]
 
-    def _imported(self, key: str, text: str, depth: int, wanted: frozenset[str] | None = None) -> Iterator[str]:
+    def _imported(
+        self, key: str, text: str, depth: int, wanted: frozenset[str] | None = None
+    ) -> Iterator[str]:
         """The files that imports name; a package's own file stands for those it takes the names from."""
         found = list(IMPORT.finditer(text))
         many = len(found) > MOST_STARS
@@ -108,7 +113,8 @@ class Reach:
         if name in names or (not name and any(one.sinks or one.hands for one in self._outlines(key))):
             return True
         return any(
-            one.sinks and one.name in IMPLICIT or one.hands and one.name == name for one in self._outlines(key)
+            (one.sinks and one.name in IMPLICIT) or (one.hands and one.name == name)
+            for one in self._outlines(key)
         )
 
     def shapes(self, key: str, name: str) -> bool:
@@ -118,7 +124,6 @@ class Reach:
             shaping = {one.name for one in own if one.shapes}
             self.shaping[key] = closed(own, shaping) | shaping
         return name in self.shaping[key] or name in IMPLICIT
-
 
     def callers(self, key: str, name: str) -> int:
         """How many functions of a file (its top level among them) call the function `name`."""

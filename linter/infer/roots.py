@@ -37,9 +37,18 @@ from gradguard.lower.module import Unreadable
 LONG_CHUNK = 300
 TOP_LEVEL = 3
 SINKS = frozenset(
-    "backward grad requires_grad requires_grad_ manual_backward update_params register_hook minimize".split()
+    [
+        "backward",
+        "grad",
+        "requires_grad",
+        "requires_grad_",
+        "manual_backward",
+        "update_params",
+        "register_hook",
+        "minimize",
+    ]
 )
-MODES = frozenset("no_grad inference_mode set_grad_enabled enable_grad".split())
+MODES = frozenset(["no_grad", "inference_mode", "set_grad_enabled", "enable_grad"])
 
 
 def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root]]:
@@ -181,7 +190,9 @@ def _note_loops_in(frame: Frame, state: State, body: ir.Body) -> None:
             case ir.If(then=then, other=other):
                 _note_loops_in(frame, state, (*then, *other))
             case ir.Try(body=inner, handlers=handlers, orelse=orelse, final=final):
-                _note_loops_in(frame, state, (*inner, *(s for h in handlers for s in h.body), *orelse, *final))
+                _note_loops_in(
+                    frame, state, (*inner, *(s for h in handlers for s in h.body), *orelse, *final)
+                )
 
 
 def _frame_of(frame: Frame, function: ir.Function, klass: Any) -> Frame:
@@ -250,7 +261,14 @@ def _instance(top: Frame, state: State, klass: Klass, fully: bool) -> Instance:
         top.run.root = Root("init", top.module, init.function.at, klass.site.at)
         try:
             keywords = _unknown_arguments(top, state, init.function, skip=1)
-            calls.enter(replace(top, name="<root>"), state, init, [instance], keywords, Site(top.module, init.function.at))
+            calls.enter(
+                replace(top, name="<root>"),
+                state,
+                init,
+                [instance],
+                keywords,
+                Site(top.module, init.function.at),
+            )
         except (Ended, Exhausted, RecursionError):
             pass
         state.mode = ON
@@ -264,7 +282,13 @@ def _forget_settings(top: Frame, state: State, instance: Instance, klass: Klass)
         if not isinstance(method, Closure) or method.function.name == "__init__":
             continue
         for node in walk(method.function.body):
-            targets = node.targets if isinstance(node, ir.Assign) else (node.target,) if isinstance(node, ir.Update) else ()
+            targets = (
+                node.targets
+                if isinstance(node, ir.Assign)
+                else (node.target,)
+                if isinstance(node, ir.Update)
+                else ()
+            )
             for target in targets:
                 match target:
                     case ir.Attr(base=ir.Name(id="self"), name=name):
@@ -297,13 +321,11 @@ def is_covered(run: Run, module: str, function: ir.Function) -> bool:
     """Whether every statement of a function was executed."""
     if Site(module, function.at) not in run.covered:
         return False
-    for node in walk(function.body, into_functions=False):
-        if isinstance(node, ir.Evaluate | ir.Assign | ir.Return | ir.For | ir.With | ir.Update):
-            if Site(module, node.at) not in run.covered and not isinstance(
-                getattr(node, "value", None), ir.Const
-            ):
-                return False
-    return True
+    return all(
+        Site(module, node.at) in run.covered or isinstance(getattr(node, "value", None), ir.Const)
+        for node in walk(function.body, into_functions=False)
+        if isinstance(node, ir.Evaluate | ir.Assign | ir.Return | ir.For | ir.With | ir.Update)
+    )
 
 
 def _unknown_arguments(top: Frame, state: State, function: ir.Function, skip: int) -> dict[str, Any]:

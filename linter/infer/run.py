@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,11 @@ class Run:
     program: Program
     facts: Facts
     events: list[Event] = field(default_factory=list)
-    root: Root = Root("module", "")
+    root: Root = field(default_factory=lambda: Root("module", ""))
     roots: list[Root] = field(default_factory=list)
     covered: set[Site] = field(default_factory=set)
     steps: int = STEPS
-    ids: Any = field(default_factory=lambda: count(1))
+    ids: Iterator[int] = field(default_factory=lambda: count(1))
     leaks: dict[Site, tuple[str, GuardSite]] = field(default_factory=dict)
     reported_leaks: set[Site] = field(default_factory=set)
     after_on: set[Site] = field(default_factory=set)
@@ -71,17 +72,21 @@ class Run:
     module_calls: dict[int, Any] = field(default_factory=dict)
 
     def fresh(self) -> int:
+        """A new id, higher than all before."""
         return next(self.ids)
 
     def unknown(self, hint: str = "", role: str = "") -> Unknown:
+        """A new value of which nothing is known."""
         return Unknown(self.fresh(), hint, role)
 
     def tick(self) -> None:
+        """Count one step; raises `Exhausted` when the budget is used up."""
         self.steps -= 1
         if self.steps < 0:
             raise Exhausted
 
     def emit(self, event: Event) -> None:
+        """Tell an event, unless what runs is only a trial."""
         if not self.quiet:
             self.events.append(event)
             self.roots.append(self.root)

@@ -44,6 +44,7 @@ def lookup(frame: Frame, state: State, name: str) -> Any:
 
 
 def scope_for(frame: Frame, state: State, name: str) -> int:
+    """The scope in which a name is bound when it is assigned to here."""
     return frame.outer_names.get(name, frame.scopes[-1])
 
 

@@ -23,11 +23,11 @@ from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.values import Tensor, Track, Unknown
 
-
 ANYWHERE = -1
 
 
 def chain_of(frame: Frame) -> CallChain:
+    """The calls that lead to a frame."""
     return CallChain(frame.calls, frame.functions)
 
 
@@ -63,6 +63,7 @@ def _tell(frame: Frame, tensor: Tensor, event: Event, asked: Site) -> None:
 
 
 def options_of(state: State, value: Any) -> list[Any]:
+    """The values that a value can be on this path."""
     return [state.resolve(one) for one in leaves_of(state.resolve(value))]
 
 
@@ -166,6 +167,7 @@ def gradient_used(frame: Frame, state: State, gradient: Tensor) -> None:
 
 
 def hook_registered(frame: Frame, state: State, value: Any, subject: str, site: Site) -> None:
+    """`value.register_hook(...)`: tells of an untracked value."""
     tensor = state.resolve(value)
     if not isinstance(tensor, Tensor) or tensor.track is not Track.UNTRACKED or tensor.cause is None:
         return
@@ -173,6 +175,7 @@ def hook_registered(frame: Frame, state: State, value: Any, subject: str, site: 
 
 
 def inference_saved(frame: Frame, state: State, value: Tensor, subject: str, site: Site) -> None:
+    """Tell of an inference tensor that autograd must save."""
     if not is_expected(frame):
         frame.run.emit(InferenceTensorSaved(value, subject, site, chain_of(frame)))
 

@@ -21,12 +21,14 @@ class Layer:
     __slots__ = ("below", "depth", "entries", "highest")
 
     def __init__(self, entries: dict[int, Fields], below: Layer | None) -> None:
+        """A layer of these objects over another."""
         self.entries = entries
         self.below = below
         self.depth: int = below.depth + 1 if below is not None else 0
         self.highest: int = below.highest if below is not None else 0
 
     def find(self, identity: int) -> Fields | None:
+        """The fields of an object, from the highest layer that has it."""
         layer: Layer | None = self
         while layer is not None:
             found = layer.entries.get(identity)
@@ -71,6 +73,7 @@ class State:
         mode: Mode = ON,
         changed: dict[int, Tensor] | None = None,
     ) -> None:
+        """An empty state unless told otherwise."""
         self.layer = layer if layer is not None else Layer({}, None)
         self.facts = facts if facts is not None else {}
         self.mode = mode
@@ -90,9 +93,11 @@ class State:
         self.changed, self.owned = other.changed, other.owned
 
     def has(self, identity: int) -> bool:
+        """Whether an object is in the heap."""
         return self.layer.find(identity) is not None
 
     def allocate(self, identity: int, fields: Fields | None = None) -> None:
+        """Put a new object into the heap."""
         self.layer.entries[identity] = fields if fields is not None else {}
         if identity > self.layer.highest:
             self.layer.highest = identity
@@ -108,12 +113,14 @@ class State:
         return None if fields is None else fields.get(key)
 
     def write(self, identity: int, key: Hashable, value: Any) -> None:
+        """Set a field; an object shared with other states is copied first."""
         if identity not in self.owned:
             self.layer.entries[identity] = dict(self.layer.find(identity) or {})
             self.owned.add(identity)
         self.layer.entries[identity][key] = value
 
     def drop(self, identity: int, key: Hashable) -> None:
+        """Remove a field."""
         if key in self.fields(identity):
             self.write(identity, key, None)
             self.layer.entries[identity].pop(key, None)
@@ -143,6 +150,7 @@ class State:
 
 
 def is_untracked(value: Any) -> bool:
+    """Whether a value is a tensor without a graph."""
     return isinstance(value, Tensor) and value.track is Track.UNTRACKED
 
 

@@ -61,12 +61,6 @@ def _assign(frame: Frame, state: State, statement: ir.Assign) -> State | None:
     return state
 
 
-def _let(frame: Frame, state: State, statement: ir.Let) -> State | None:
-    from gradguard.infer.rust import execute_let
-
-    return execute_let(frame, state, statement)
-
-
 def _update(frame: Frame, state: State, statement: ir.Update) -> State | None:
     before = evaluate(frame, state, statement.target)
     operand = evaluate(frame, state, statement.value)
@@ -460,7 +454,6 @@ def _import(frame: Frame, state: State, statement: ir.Import) -> State | None:
 _EXECUTORS: dict[type, Callable[[Frame, State, Any], State | None]] = {
     ir.Evaluate: _evaluate,
     ir.Assign: _assign,
-    ir.Let: _let,
     ir.Update: _update,
     ir.If: _if,
     ir.For: _for,

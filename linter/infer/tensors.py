@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from gradguard.infer.frames import Frame
@@ -127,6 +128,7 @@ def _tracked(frame: Frame, site: Site, tensors: list[Tensor], operation: Operati
 
 
 def live_of(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors that carry a graph or ask for gradients."""
     return [t for t in tensors if t.track in (Track.TRACKED, Track.LEAF)]
 
 
@@ -149,6 +151,7 @@ def _conditional(frame: Frame, state: State, site: Site, result: Tensor, opaque:
 
 
 def guard_cause(frame: Frame, state: State, site: Site, verb: str = "") -> Cause:
+    """The cause of what is made here under the present guard."""
     return Cause("guard", site, verb, state.mode.guard, frame.depth, frame.calls, function=frame.identity)
 
 
@@ -184,35 +187,37 @@ def _dependent(frame: Frame, site: Site, tensors: list[Tensor], operation: Opera
         if operation.linear:
             return replace(forced[0], origin=run.fresh(), made=True)
         return Tensor(Track.TRACKED, run.fresh(), made=True, depth=frame.depth)
+    made = partial(
+        replace,
+        origin=run.fresh(),
+        made=True,
+        lossy=operation.lossy or (operation.linear and any(t.lossy for t in tensors)),
+        assumed=tuple(dict.fromkeys(a for t in tensors for a in t.assumed)),
+        depth=frame.depth,
+        opaque=False,
+        size=None,
+    )
     views = [t for t in tensors if t.track is Track.VIEW]
-    assumed = tuple(dict.fromkeys(a for t in tensors for a in t.assumed))
-    lossy = operation.lossy or (operation.linear and any(t.lossy for t in tensors))
-    common = {"origin": run.fresh(), "made": True, "lossy": lossy, "assumed": assumed, "depth": frame.depth}
     if views:
-        return replace(views[0], number=False, opaque=False, **common)
+        return made(views[0], number=False)
     conditional = [t for t in tensors if t.track is Track.CONDITIONAL]
     if conditional:
         if len({t.when for t in conditional}) > 1:
             return run.unknown()
-        return replace(
-            conditional[0], opaque=any(t.opaque for t in conditional), inference=None, size=None, **common
-        )
+        return made(conditional[0], opaque=any(t.opaque for t in conditional), inference=None)
+    number = bool(tensors) and all(t.number for t in tensors)
     untracked = [t for t in tensors if t.track is Track.UNTRACKED]
     if untracked:
         first = next((t for t in untracked if t.would), untracked[0])
-        rebound = tuple(dict.fromkeys(r for t in untracked for r in t.rebound))
-        return replace(
+        return made(
             first,
             would=any(t.would for t in untracked),
-            rebound=rebound,
-            integer=all(t.integer for t in untracked) and first.integer and operation.name == "index",
+            rebound=tuple(dict.fromkeys(r for t in untracked for r in t.rebound)),
+            integer=all(t.integer for t in untracked) and operation.name == "index",
             inference=None,
-            number=all(t.number for t in tensors),
-            opaque=False,
-            size=None,
-            **common,
+            number=number,
         )
-    return Tensor(Track.DATA, number=bool(tensors) and all(t.number for t in tensors), **common)
+    return made(Tensor(Track.DATA, 0), number=number)
 
 
 def _note_inference(
@@ -236,7 +241,7 @@ def cut(
     integer: bool = False,
 ) -> Any:
     """The result of a step that drops the graph of `value`: `detach`, `item`, an integer result ..."""
-    values = [one for one in walk(state, value)]
+    values = list(walk(state, value))
     tensors = [v for v in values if isinstance(v, Tensor)]
     source = next((t for t in tensors if t.track in TENSOR_LIKE or t.would), tensors[0] if tensors else None)
     unknown = next((v for v in values if isinstance(v, Unknown)), None)
@@ -325,6 +330,7 @@ def longer(trail: Trail | None, site: Site, text: str) -> Trail | None:
 
 
 def conditional_on(tensor: Tensor, when: When) -> Tensor:
+    """The tensor, tracked only under a condition."""
     return replace(tensor, track=Track.CONDITIONAL, when=when)
 
 

@@ -101,6 +101,7 @@ def key_of(state: State, value: Any) -> str | None:
 
 
 def negate(value: Any) -> Any:
+    """The opposite of a condition; None where it has no name."""
     match value:
         case Literal(value=constant):
             return Literal(not constant)
@@ -127,8 +128,8 @@ def as_test(state: State, value: Any) -> Any:
                 return Test(key, a)
             return None
         case Unknown() | Tensor() | Known():
-            key = key_of(state, value)
-            return Test(key) if key else None
+            name = key_of(state, value)
+            return Test(name) if name else None
         case _:
             return None
 

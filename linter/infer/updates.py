@@ -15,7 +15,23 @@ from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 
 WRITING = frozenset(
-    "add_ sub_ mul_ div_ copy_ addcmul_ addcdiv_ lerp_ set_ subtract_ addmm_ clamp_ sign_ assign_sub assign_add".split()
+    [
+        "add_",
+        "sub_",
+        "mul_",
+        "div_",
+        "copy_",
+        "addcmul_",
+        "addcdiv_",
+        "lerp_",
+        "set_",
+        "subtract_",
+        "addmm_",
+        "clamp_",
+        "sign_",
+        "assign_sub",
+        "assign_add",
+    ]
 )
 _SILENT = (ir.Continue, ir.Break)
 
@@ -336,9 +352,9 @@ def _reads_gradient(frame: Frame, body: ir.Body, skip: _Skip, aliases: list[tupl
     names = {name for name, parameter in aliases if same(parameter, skip.parameter)}
     for node in walk(body, into_functions=False):
         parameter = _gradient_of(node) if isinstance(node, ir.Attr | ir.Call) else None
-        if parameter is not None and same(parameter, skip.parameter):
-            uses += 1
-        elif isinstance(node, ir.Name) and node.id in names:
+        if (parameter is not None and same(parameter, skip.parameter)) or (
+            isinstance(node, ir.Name) and node.id in names
+        ):
             uses += 1
     return uses > skip.tests
 

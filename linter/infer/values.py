@@ -119,6 +119,8 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
+    """A constant."""
+
     value: Any
 
 
@@ -199,6 +201,8 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
+    """A tuple of known length."""
+
     items: tuple[Any, ...]
 
 
@@ -226,6 +230,8 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
+    """`functools.partial(func, ...)`."""
+
     func: Any
     args: tuple[Any, ...]
     keywords: tuple[tuple[str, Any], ...]
@@ -262,6 +268,8 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Super:
+    """`super()` in a method of `klass`, called on `owner`."""
+
     klass: Klass
     owner: Any
 

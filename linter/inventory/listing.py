@@ -31,7 +31,7 @@ _LONGEST = 120
 _ARGUED = (*SETTING, "inference")
 
 
-def inventory(sources: Sequence[Source], settings: Any, opener: Opener) -> Inventory:  # noqa: ANN401
+def inventory(sources: Sequence[Source], settings: Any, opener: Opener) -> Inventory:
     """Every guard of the sources, in order of source and position, and what could not be read.
 
     A part of a file that cannot be lowered is among the failures; the guards of the others are told.

@@ -57,7 +57,7 @@ class RustReading:
             for node in walk(function.body, into_functions=False)
         )
 
-    def _descend(self, node: Any, frame: _Frame) -> None:  # noqa: ANN401
+    def _descend(self, node: Any, frame: _Frame) -> None:
         match node:
             case ir.FunctionDef(function=function) | ir.Lambda(function=function):
                 self._frames += 1

@@ -15,6 +15,8 @@ NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class Name:
+    """A name."""
+
     id: str
     at: int
 
@@ -29,6 +31,8 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Attr:
+    """`base.name`."""
+
     base: Expr
     name: str
     at: int
@@ -45,6 +49,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
+    """`start:stop:step` in a subscript."""
+
     parts: tuple[Expr, ...]
     at: int
 
@@ -60,6 +66,8 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """A call."""
+
     func: Expr
     args: tuple[Arg, ...]
     at: int
@@ -150,12 +158,16 @@ class Comprehension:
 
 @dataclass(frozen=True, slots=True)
 class Lambda:
+    """A function without a name."""
+
     function: Function
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Walrus:
+    """`target := value`."""
+
     target: str
     value: Expr
     at: int
@@ -163,6 +175,8 @@ class Walrus:
 
 @dataclass(frozen=True, slots=True)
 class Await:
+    """`await value`."""
+
     value: Expr
     at: int
 
@@ -299,6 +313,8 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class If:
+    """`if` with its `else`; an `elif` is an If in `other`."""
+
     test: Expr
     then: Body
     other: Body
@@ -307,6 +323,8 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class While:
+    """`while` with its `else`."""
+
     test: Expr
     body: Body
     orelse: Body
@@ -315,6 +333,8 @@ class While:
 
 @dataclass(frozen=True, slots=True)
 class For:
+    """`for` with its `else`."""
+
     target: Expr
     iter: Expr
     body: Body
@@ -334,6 +354,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class With:
+    """A with statement."""
+
     entries: tuple[Entry, ...]
     body: Body
     is_async: bool
@@ -342,6 +364,8 @@ class With:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
+    """One `except` of a try statement."""
+
     type: Expr | None
     name: str | None
     body: Body
@@ -350,6 +374,8 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Try:
+    """A try statement."""
+
     body: Body
     handlers: tuple[Handler, ...]
     orelse: Body
@@ -371,6 +397,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Match:
+    """A match statement."""
+
     subject: Expr
     cases: tuple[Case, ...]
     at: int
@@ -378,28 +406,38 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Return:
+    """`return value`."""
+
     value: Expr | None
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Raise:
+    """`raise value`."""
+
     value: Expr | None
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
+    """`break`."""
+
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Continue:
+    """`continue`."""
+
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
+    """`del` of names, attributes or items."""
+
     targets: tuple[Expr, ...]
     at: int
 
@@ -415,18 +453,24 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Assert:
+    """`assert test`."""
+
     test: Expr
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionDef:
+    """A function definition as a statement."""
+
     function: Function
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClassDef:
+    """A class definition; keyword arguments of its bases have names."""
+
     name: str
     bases: tuple[Arg, ...]
     decorators: tuple[Expr, ...]

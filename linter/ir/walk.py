@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import fields
-from functools import lru_cache
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from gradguard.ir import nodes as ir
 
 
-@lru_cache(maxsize=None)
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind) if f.name != "at")
+@cache
+def _fields(kind: Hashable) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cast(Any, kind)) if f.name != "at")
 
 
 def children(node: Any) -> Iterator[Any]:

@@ -31,7 +31,7 @@ def judge(
     modules: Mapping[str, Module],
     checked: set[str],
     rules: tuple[Rule, ...],
-    settings: Any,  # noqa: ANN401
+    settings: Any,
 ) -> list[Judged]:
     """The findings of the events that lie in a checked file, one for each rule and place."""
     listeners: dict[type, list[Rule]] = {}

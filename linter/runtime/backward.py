@@ -41,9 +41,7 @@ def _given_gradients(
                 )
             result.append(grad._self())
         elif grad is not None:
-            raise TypeError(
-                f"gradients can be either Tensors or None, but got {type(grad).__name__}"
-            )
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif not out.requires_grad:
             result.append(None)
         else:

@@ -22,9 +22,7 @@ class _StopRecomputation(Exception):
 class _Frame:
     """One checkpointed call: what it saved, by position, and how to recompute it."""
 
-    def __init__(
-        self, function: Callable[..., Unchecked], args: Unchecked, kwargs: Unchecked
-    ) -> None:
+    def __init__(self, function: Callable[..., Unchecked], args: Unchecked, kwargs: Unchecked) -> None:
         self._function = function
         self._kwargs = kwargs
         # Arguments are saved as a custom function would: watched by version, and no
@@ -69,9 +67,7 @@ class _Frame:
         return kept
 
 
-def _without_reentrance(
-    function: Callable[..., Unchecked], args: Unchecked, kwargs: Unchecked
-) -> Unchecked:
+def _without_reentrance(function: Callable[..., Unchecked], args: Unchecked, kwargs: Unchecked) -> Unchecked:
     if not modes.grad:
         return function(*args, **kwargs)
     frame = _Frame(function, args, kwargs)
@@ -128,9 +124,7 @@ class CheckpointFunction(Function):
             if isinstance(out, TensorState) and out.requires_grad
         ]
         if not pairs:
-            raise RuntimeError(
-                "none of output has requires_grad=True, this checkpoint() is not necessary"
-            )
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         run_backward([out for out, _ in pairs], [grad for _, grad in pairs])
         return (None, *[d._grad if isinstance(d, TensorState) else None for d in detached])
 

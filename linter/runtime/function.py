@@ -138,9 +138,7 @@ class Function:
     @staticmethod
     def forward(*args: Unchecked, **kwargs: Unchecked) -> Unchecked:
         """Compute; called with the context first, unless there is ``setup_context``."""
-        raise NotImplementedError(
-            "You must implement the forward function for custom autograd.Function."
-        )
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def backward(ctx: Unchecked, *grad_outputs: Unchecked) -> Unchecked:
@@ -185,8 +183,7 @@ class Function:
         outputs = raw if isinstance(raw, tuple) else (raw,)
         if record:
             ctx.next_edges = tuple(
-                gradient_edge(value._self()) if isinstance(value, TensorState) else None
-                for value in inputs
+                gradient_edge(value._self()) if isinstance(value, TensorState) else None for value in inputs
             )
         wrapped = [_wrap_output(ctx, out, n, inputs, record) for n, out in enumerate(outputs)]
         if record:
@@ -267,9 +264,7 @@ def _identity_view(tensor: Tensor) -> Tensor:
 
 def _record_dirty(ctx: FunctionContext, tensor: Tensor, number: int) -> Tensor:
     if tensor.requires_grad and tensor.is_leaf:
-        raise RuntimeError(
-            "a leaf Variable that requires grad has been used in an in-place operation."
-        )
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if tensor._view is not None:
         check_in_place(tensor)
         rebase_history(tensor, ctx)

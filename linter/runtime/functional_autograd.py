@@ -123,9 +123,7 @@ def jacobian(
     return _unpacked(tuple(blocks), outputs)
 
 
-def hessian(
-    func: Callable[..., Unchecked], inputs: Unchecked, create_graph: bool = False
-) -> Unchecked:
+def hessian(func: Callable[..., Unchecked], inputs: Unchecked, create_graph: bool = False) -> Unchecked:
     """Return the second derivatives of a scalar function of one tensor."""
 
     def gradient(*args: Unchecked) -> Unchecked:

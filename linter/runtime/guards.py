@@ -58,9 +58,7 @@ def _guarded(fresh_guard: Callable[[], Unchecked], func: Unchecked) -> Callable[
     return decorate_context
 
 
-def _guarded_generator(
-    fresh_guard: Callable[[], Unchecked], func: Unchecked
-) -> Callable[..., Unchecked]:
+def _guarded_generator(fresh_guard: Callable[[], Unchecked], func: Unchecked) -> Callable[..., Unchecked]:
     # The guard stands around each resumption only: the consumer between two of them must
     # run in its own mode.
     @functools.wraps(func)
@@ -145,8 +143,7 @@ class set_grad_enabled(_DecoratorContextManager):
     def _set(mode: bool) -> None:
         if not isinstance(mode, bool):
             raise TypeError(
-                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
-                + type(mode).__name__
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not " + type(mode).__name__
             )
         modes.grad = mode
 

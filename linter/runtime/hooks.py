@@ -34,9 +34,7 @@ def register_hook(tensor: Tensor, hook: TensorHook) -> Removable:
     return Removable.add(tensor._hooks, hook)
 
 
-def register_post_accumulate_grad_hook(
-    tensor: Tensor, hook: Callable[[Tensor], Unchecked]
-) -> Removable:
+def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], Unchecked]) -> Removable:
     """Run ``hook(leaf)`` after a backward has added to the leaf's gradient.
 
     Raises:

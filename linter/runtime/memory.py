@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from gradguard.runtime import messages
 from gradguard.runtime.dtypes import Array
 

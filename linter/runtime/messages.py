@@ -37,9 +37,7 @@ INFERENCE_REQUIRES_GRAD = (
 )
 INFERENCE_VERSION = "Inference tensors do not track version counter."
 LEAF_IN_PLACE = "a leaf Variable that requires grad is being used in an in-place operation."
-LEAF_VIEW_IN_PLACE = (
-    "a view of a leaf Variable that requires grad is being used in an in-place operation."
-)
+LEAF_VIEW_IN_PLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 FLAG_OF_NON_LEAF = "you can only change requires_grad flags of leaf variables."
 FLAG_OF_NON_LEAF_HINT = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation "
@@ -66,9 +64,7 @@ BACKWARD_IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use "
     "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
 )
-NUMPY_TRACKED = (
-    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-)
+NUMPY_TRACKED = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 DEEPCOPY_NON_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
     "the moment.  If you were attempting to deepcopy a module, this may be because of a "

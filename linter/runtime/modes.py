@@ -51,9 +51,7 @@ class ModeState:
 
 def current_modes() -> ModeState:
     """Return the running thread's modes."""
-    return ModeState(
-        modes.grad, modes.inference, modes.no_grad_depth, modes.saved_hooks, modes.profile
-    )
+    return ModeState(modes.grad, modes.inference, modes.no_grad_depth, modes.saved_hooks, modes.profile)
 
 
 def restore_modes(state: ModeState) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.ops import arithmetic, comparison, linalg, pointwise
 from gradguard.runtime.ops.creation import from_numpy
 from gradguard.runtime.ops.operands import is_number
@@ -104,11 +105,7 @@ class TensorOperators(TensorProtocols):
 
     def __rfloordiv__(self, other: Unchecked) -> Tensor:
         """Return the quotient, rounded down."""
-        return (
-            arithmetic.rfloor_divide(self._self(), _operand(other))
-            if _taken(other)
-            else NotImplemented
-        )
+        return arithmetic.rfloor_divide(self._self(), _operand(other)) if _taken(other) else NotImplemented
 
     def __ifloordiv__(self, other: Unchecked) -> Tensor:
         """Return the quotient, rounded down."""
@@ -124,11 +121,7 @@ class TensorOperators(TensorProtocols):
 
     def __rmod__(self, other: Unchecked) -> Tensor:
         """Return the remainder."""
-        return (
-            arithmetic.rremainder(self._self(), _operand(other))
-            if _taken(other)
-            else NotImplemented
-        )
+        return arithmetic.rremainder(self._self(), _operand(other)) if _taken(other) else NotImplemented
 
     def __imod__(self, other: Unchecked) -> Tensor:
         """Return the remainder."""

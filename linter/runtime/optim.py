@@ -46,8 +46,7 @@ class Optimizer:
         for tensor in tensors:
             if not isinstance(tensor, TensorState):
                 raise TypeError(
-                    "optimizer can only optimize Tensors, but one of the params is "
-                    + type(tensor).__name__
+                    "optimizer can only optimize Tensors, but one of the params is " + type(tensor).__name__
                 )
             if not (tensor.is_leaf or tensor.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
@@ -159,9 +158,7 @@ class Adam(Optimizer):
         **options: Unchecked,
     ) -> None:
         """Take the options of torch's Adam; those about speed are ignored."""
-        super().__init__(
-            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-        )
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def _update(self, p: Tensor, grad: Tensor, group: dict[str, Unchecked]) -> None:
         state = self.state.setdefault(p, {})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes
 from gradguard.runtime.ops import conversion, creation, parts, selection, shape
 from gradguard.runtime.state import TensorState, VersionCounter
@@ -40,9 +41,7 @@ class TensorProtocols(TensorState):
 
     def __contains__(self, element: Unchecked) -> bool:
         """Tell whether an element equals the value."""
-        return bool(
-            np.any(self._array == (element._array if isinstance(element, TensorState) else element))
-        )
+        return bool(np.any(self._array == (element._array if isinstance(element, TensorState) else element)))
 
     def __repr__(self) -> str:
         """Show the values and how the tensor is tracked."""

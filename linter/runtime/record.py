@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes, messages
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.graph import Edge, Grads, Node, SavedTensor, gradient_edge, set_history
@@ -26,9 +27,7 @@ OUTPUT = -1
 class OperationNode(Node):
     """A recorded operation with one output."""
 
-    def __init__(
-        self, op: Operation, inputs: Sequence[Tensor], params: tuple[Unchecked, ...]
-    ) -> None:
+    def __init__(self, op: Operation, inputs: Sequence[Tensor], params: tuple[Unchecked, ...]) -> None:
         """Record ``op``; saving comes after, since it may raise on its own."""
         super().__init__(tuple(gradient_edge(t) for t in inputs))
         self.op = op
@@ -73,8 +72,7 @@ class OperationNode(Node):
         if saved:
             owner: Edge = (self, 0)
             self._unpacked = {
-                index: kept.unpack(owner if index == OUTPUT else None)
-                for index, kept in saved.items()
+                index: kept.unpack(owner if index == OUTPUT else None) for index, kept in saved.items()
             }
         grad = grads[0]
         if grad is None:
@@ -197,9 +195,7 @@ def apply_in_place(op: Operation, inputs: Sequence[Tensor], *params: Unchecked) 
     return target
 
 
-def apply_out(
-    op: Operation, name: str, inputs: Sequence[Tensor], out: Tensor, *params: Unchecked
-) -> Tensor:
+def apply_out(op: Operation, name: str, inputs: Sequence[Tensor], out: Tensor, *params: Unchecked) -> Tensor:
     """Run an operation into ``out``.
 
     Raises:
@@ -239,8 +235,7 @@ def _onto_itself(op: Operation, inputs: Sequence[Tensor]) -> bool:
     target, source = inputs[0]._array, inputs[1]._array
     return target is source or (
         target.__array_interface__["data"] == source.__array_interface__["data"]
-        and (target.shape, target.strides, target.dtype)
-        == (source.shape, source.strides, source.dtype)
+        and (target.shape, target.strides, target.dtype) == (source.shape, source.strides, source.dtype)
     )
 
 

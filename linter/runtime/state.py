@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes, messages
 from gradguard.runtime.dtypes import Array, dtype
 from gradguard.runtime.graph import AccumulateGrad, Node, TensorHook
@@ -208,8 +209,7 @@ class TensorState:
             return
         if not isinstance(value, TensorState):
             raise TypeError(
-                "assigned grad expected to be a Tensor or None but got grad of type "
-                + type(value).__name__
+                "assigned grad expected to be a Tensor or None but got grad of type " + type(value).__name__
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
@@ -242,8 +242,7 @@ class TensorState:
     def data(self, value: Tensor) -> None:
         if self.requires_grad and not value.dtype.is_floating_point:
             raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point or complex "
-                "dtype"
+                "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
         self._array = value._array
         self._inference = value._inference

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
 from gradguard.runtime import profiles
 from gradguard.runtime.backward import grad as differentiate
 from gradguard.runtime.graph import AccumulateGrad, Node, gradient_edge

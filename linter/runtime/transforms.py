@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.backward import grad as backward_grad
 from gradguard.runtime.graph import AccumulateGrad, Edge, Grads, Node, gradient_edge
 from gradguard.runtime.modes import ModeState, current_modes, modes, restore_modes
@@ -274,9 +275,7 @@ def vmap(
         count = next(a._array.shape[d] for a, d in zip(args, dims, strict=True) if d is not None)
         results = []
         for index in range(count):
-            picked = [
-                a if d is None else a.select(d, index) for a, d in zip(args, dims, strict=True)
-            ]
+            picked = [a if d is None else a.select(d, index) for a, d in zip(args, dims, strict=True)]
             results.append(func(*picked))
         if isinstance(results[0], tuple):
             return tuple(stack(list(column), out_dims) for column in zip(*results, strict=True))

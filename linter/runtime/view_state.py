@@ -104,10 +104,7 @@ def check_rebase(tensor: Tensor, indirect: bool) -> None:
         if node is None:
             text = "A view was created in "
         else:
-            text = (
-                f"Output {tensor._output_nr} of {node.label} is a view of a view which was "
-                "created in "
-            )
+            text = f"Output {tensor._output_nr} of {node.label} is a view of a view which was created in "
         if creation is Creation.INFERENCE:
             text += f"inference mode and {event} modified inplace in normal mode."
         else:

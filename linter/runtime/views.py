@@ -30,9 +30,7 @@ class ViewNode(Node):
 class ManyViewsNode(Node):
     """A recorded operation that gives several views of one source."""
 
-    def __init__(
-        self, source: Tensor, backward: Callable[[Sequence[Tensor | None]], Tensor]
-    ) -> None:
+    def __init__(self, source: Tensor, backward: Callable[[Sequence[Tensor | None]], Tensor]) -> None:
         """Record the operation; ``backward`` joins the gradients of its views."""
         super().__init__((gradient_edge(source),))
         self._backward = backward

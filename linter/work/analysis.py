@@ -151,7 +151,7 @@ def group_of(settings: Settings, sources: Sequence[Source]) -> Group:
     )
 
 
-def _module_of(source: Source) -> Any:  # noqa: ANN401
+def _module_of(source: Source) -> Any:
     from gradguard.pipeline import open_source
 
     return open_source(source)[0]

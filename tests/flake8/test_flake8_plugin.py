@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from flake8.main.cli import main as flake8_here
+
 from gradguard import check_paths
 from gradguard.flake8_plugin import Plugin
 

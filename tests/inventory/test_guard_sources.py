@@ -7,11 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from guard_listing import rows
+
 from gradguard.cli import run
 from gradguard.findings import Position
 from gradguard.pipeline import inventory
 from gradguard.source import Cell, Source
-from guard_listing import rows
 
 SETTINGS = SimpleNamespace(frameworks={})
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from guard_listing import covers
+
 from gradguard.findings import GuardRecord
 from gradguard.pipeline import inventory
 from gradguard.source import Source
-from guard_listing import covers
 
 HEAD = """\
 use tenferro_ad::{EagerRuntime, Tensor};

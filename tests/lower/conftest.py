@@ -5,12 +5,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import pytest
+
 from gradguard.ir.nodes import Body, Evaluate, Expr
 from gradguard.lower.module import Module, open_module
 from gradguard.source import Source
 
 
-def without_handles(node: Any) -> Any:  # noqa: ANN401
+def without_handles(node: Any) -> Any:
     if isinstance(node, tuple):
         return tuple(without_handles(inner) for inner in node)
     if not is_dataclass(node) or isinstance(node, type):
@@ -19,7 +20,7 @@ def without_handles(node: Any) -> Any:  # noqa: ANN401
     return replace(node, **{name: 0 if name == "at" else value for name, value in changes.items()})
 
 
-def nodes_below(node: Any) -> Iterator[Any]:  # noqa: ANN401
+def nodes_below(node: Any) -> Iterator[Any]:
     if isinstance(node, tuple):
         for inner in node:
             yield from nodes_below(inner)

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 
 import pytest
+
 from gradguard.ir.nodes import CHUNK, Assign, Const, Evaluate
 from gradguard.lower.module import Module, Unreadable, open_module
 from gradguard.source import Cell, Source

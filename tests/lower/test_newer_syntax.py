@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from gradguard.ir.nodes import Attr, Const, Item, Name, Opaque
 from gradguard.lower.module import Module, Unreadable
 

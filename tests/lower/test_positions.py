@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from gradguard.findings import Span
 from gradguard.lower.module import Module
 
@@ -172,7 +173,7 @@ def test_a_method_is_placed_without_parsing_the_class_again(
     parsed = []
     original = positions.lower_text
 
-    def counted(text: str, base: int, rows_before: int) -> Any:  # noqa: ANN401
+    def counted(text: str, base: int, rows_before: int) -> Any:
         parsed.append(text)
         return original(text, base, rows_before)
 

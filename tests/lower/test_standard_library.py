@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from gradguard.ir import nodes as ir
 from gradguard.lower.module import Module, Unreadable, open_module
 from gradguard.source import Source

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import re
 
+from report_samples import CLEAN, MIXED, SOURCES, finding, span
+
 from gradguard.findings import Failure, Report
 from gradguard.report.formats import render
-from report_samples import CLEAN, MIXED, SOURCES, finding, span
 
 
 def test_one_line_a_finding_with_code_and_name_and_the_unread_file() -> None:

@@ -4,12 +4,13 @@ import re
 import unicodedata
 
 import pytest
-from gradguard.findings import Failure, Finding, Position, Report, Span
-from gradguard.report.formats import render
-from gradguard.source import Cell, Source
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_samples import HINT, LOSS, MIXED, SOURCES, finding, source, span, step
+
+from gradguard.findings import Failure, Finding, Position, Report, Span
+from gradguard.report.formats import render
+from gradguard.source import Cell, Source
 
 
 def draw(one: Finding, sources: dict[str, Source], width: int = 100) -> str:

@@ -3,9 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from report_samples import span
+
 from gradguard.findings import GuardRecord, Position
 from gradguard.report.guards import render_guards
-from report_samples import span
 
 OUTER = GuardRecord(
     "torch.no_grad",

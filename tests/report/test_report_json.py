@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import json
 
+from report_samples import CLEAN, LOSS, MIXED, SOURCES, finding, span
+
 from gradguard.findings import Report
 from gradguard.report.formats import render
-from report_samples import CLEAN, LOSS, MIXED, SOURCES, finding, span
 
 
 def test_the_record_of_a_finding_is_the_contract() -> None:

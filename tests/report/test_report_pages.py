@@ -6,6 +6,7 @@ import textwrap
 from importlib.resources import files
 
 import pytest
+
 from gradguard.report.pages import read_page, render_all, render_index, render_rule
 from gradguard.rule import Rule
 

@@ -6,16 +6,17 @@ from typing import Any
 
 import jsonschema
 import pytest
+from report_samples import CLEAN, LOSS, MIXED, SOURCES, finding, source, span, step
+
 from gradguard.findings import Report
 from gradguard.report.formats import render
 from gradguard.rule import Rule
-from report_samples import CLEAN, LOSS, MIXED, SOURCES, finding, source, span, step
 
 SCHEMA = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
 RULE = Rule("GRD101", "backward-untracked", "backward on a value made while recording was off", "warning")
 
 
-def run_of(report: Report, **view: Any) -> dict[str, Any]:  # noqa: ANN401
+def run_of(report: Report, **view: Any) -> dict[str, Any]:
     log = json.loads(render(report, "sarif", **view))
     jsonschema.Draft202012Validator(SCHEMA).validate(log)
     (run,) = log["runs"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+from report_samples import CLEAN, LOSS, MIXED, SOURCES, finding, source, span, step
+
 from gradguard.findings import Finding, Report
 from gradguard.report.formats import render
-from report_samples import CLEAN, LOSS, MIXED, SOURCES, finding, source, span, step
 
 
 def test_github_commands_escape_what_would_end_them() -> None:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from report_samples import CLEAN, LOSS, LOST, MIXED, SKIP
+
 from gradguard.findings import Report
 from gradguard.report.formats import FORMATS, render
 from gradguard.report.summary import statistics, summary
-from report_samples import CLEAN, LOSS, LOST, MIXED, SKIP
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 import pytest
+
 from gradguard.report.terminal import screen_width, wants_color
 
 

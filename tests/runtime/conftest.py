@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
+
 from gradguard.runtime.unchecked import Unchecked
 
 # The part of a message that does not depend on the build or on the data is what stays

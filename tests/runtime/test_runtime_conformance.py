@@ -28,9 +28,7 @@ def _speaks_of_this_python(program: dict[str, Any]) -> bool:
     return sys.version_info >= (3, 11) or "context manager protocol" not in told
 
 
-PROGRAMS = [
-    p for p in _read("programs.jsonl") + _read("random.jsonl.gz") if _speaks_of_this_python(p)
-]
+PROGRAMS = [p for p in _read("programs.jsonl") + _read("random.jsonl.gz") if _speaks_of_this_python(p)]
 TOPICS = sorted({p["topic"] for p in PROGRAMS})
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import gradguard.runtime.torch as torch
-import gradguard.runtime.torch.nn.functional as F
 import numpy as np
 import pytest
+
+import gradguard.runtime.torch as torch
+import gradguard.runtime.torch.nn.functional as F
 
 OF_ONE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "exp": torch.exp,

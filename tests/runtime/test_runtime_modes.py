@@ -7,8 +7,9 @@ import sys
 import threading
 import time
 
-import gradguard.runtime.torch as torch
 import pytest
+
+import gradguard.runtime.torch as torch
 from gradguard.runtime import (
     PADDLE,
     OutOfScope,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import gradguard.runtime.torch as torch
 import pytest
+
+import gradguard.runtime.torch as torch
 from gradguard.runtime import PADDLE, TENFERRO, TORCH, active_profile, profile
 
 

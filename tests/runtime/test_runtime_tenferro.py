@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+
 from gradguard.runtime.tenferro import EagerRuntime, EagerTensor, NonScalarGrad, TenferroError
 
 

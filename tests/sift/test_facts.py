@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from gradguard.facts.tables import BUILT_IN, read_table
 from gradguard.sift.tokens import sift_text
 

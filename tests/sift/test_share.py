@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+
 from gradguard.sift.tokens import sift
 
 TORCH = importlib.util.find_spec("torch")

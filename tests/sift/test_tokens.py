@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from gradguard.sift.tokens import GUARDS, MISSPELT, aliases, sift, sift_rust, sift_text
 
 

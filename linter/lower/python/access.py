@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import libcst as cst
+
 from gradguard.ir.nodes import (
     Arg,
     Attr,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
+
 from gradguard.ir.nodes import Body, Entry, Expr, For, Handler, If, Stmt, Try, While, With
 from gradguard.lower.python.context import Context, StatementTable
 from gradguard.lower.python.literals import spelled

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import libcst as cst
+
 from gradguard.ir.nodes import Body, Expr, Opaque, Stmt
 
 DEEPEST = 100

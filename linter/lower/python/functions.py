@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import libcst as cst
+
 from gradguard.ir.nodes import Body, ClassDef, Expr, Function, FunctionDef, Lambda, Param, Return, Stmt
 from gradguard.lower.python.access import arguments
 from gradguard.lower.python.context import Context, ExpressionTable, StatementTable

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import libcst as cst
+
 from gradguard.ir.nodes import Const, Expr, Name, Opaque
 from gradguard.lower.python.context import Context, ExpressionTable
 

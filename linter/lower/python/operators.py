@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
+
 from gradguard.ir.nodes import Choice, Compare, Const, Expr, Logic, Op, Opaque
 from gradguard.lower.python.context import Context, ExpressionTable
 

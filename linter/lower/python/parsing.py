@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import libcst as cst
+
 from gradguard.ir.nodes import Body
 from gradguard.lower.python.context import Anchor
 from gradguard.lower.python.visitor import Lowering

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import libcst as cst
+
 from gradguard.ir.nodes import Case, Expr, Match, Stmt
 from gradguard.lower.python.context import Context, StatementTable
 from gradguard.lower.python.literals import spelled

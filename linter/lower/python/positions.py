@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
 from gradguard.lower.members import Member
 from gradguard.lower.python.context import Anchor
 from gradguard.lower.python.parsing import collection_paused, lower_text
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 Place = tuple[tuple[int, int], tuple[int, int]]
 Ranges = Mapping[cst.CSTNode, CodeRange]

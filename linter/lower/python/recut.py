@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 
 import libcst as cst
+
 from gradguard.ir.nodes import (
     Assign,
     Body,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
+
 from gradguard.ir.nodes import Body, Stmt
 from gradguard.lower.python import access, blocks, displays, functions, literals, operators, patterns, simple
 from gradguard.lower.python.context import Anchor, Context

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.ops import (
     arithmetic,
     indexing,
@@ -36,8 +37,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     ndim = require_tensor(input, "linear")._array.ndim
     if ndim == 0:
         raise RuntimeError(
-            "both arguments to linear need to be at least 1D, but they are "
-            f"0D and {weight._array.ndim}D"
+            f"both arguments to linear need to be at least 1D, but they are 0D and {weight._array.ndim}D"
         )
     turned = shape.t(weight)
     if bias is None:
@@ -122,9 +122,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return arithmetic.mul_(input, mask) if inplace else arithmetic.mul(input, mask)
 
 
-def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, **_: Unchecked
-) -> Tensor:
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, **_: Unchecked) -> Tensor:
     """Pick rows of ``weight``."""
     return indexing.getitem(weight, input)
 
@@ -187,8 +185,7 @@ def batch_norm(
         count = input._array.size // input._array.shape[1]
         if count == 1:
             raise ValueError(
-                "Expected more than 1 value per channel when training, got input size "
-                f"{input.shape}"
+                f"Expected more than 1 value per channel when training, got input size {input.shape}"
             )
         mean = reduction.mean(input, dims, True)
         centred = input - mean

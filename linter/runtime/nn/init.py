@@ -28,9 +28,7 @@ def ones_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 1.0)
 
 
-def normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Unchecked = None
-) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Unchecked = None) -> Tensor:
     """Write normal random numbers."""
     with no_grad():
         return tensor.normal_(mean, std)
@@ -45,9 +43,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Unchecke
 def _fans(tensor: Tensor) -> tuple[int, int]:
     shape = tensor._array.shape
     if len(shape) < 2:
-        raise ValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
-        )
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field
 

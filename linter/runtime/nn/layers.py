@@ -44,9 +44,7 @@ class Linear(Module):
 class Embedding(Module):
     """Rows picked by index."""
 
-    def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None
-    ) -> None:
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
         """Make normally distributed rows."""
         super().__init__()
         self.weight = Parameter(empty(num_embeddings, embedding_dim))
@@ -170,9 +168,7 @@ class Activation(Module):
         return type(self).function(input, **self.options)
 
 
-def _activation(
-    name: str, function: Callable[..., Unchecked], names: tuple[str, ...]
-) -> type[Activation]:
+def _activation(name: str, function: Callable[..., Unchecked], names: tuple[str, ...]) -> type[Activation]:
     members = {
         "function": staticmethod(function),
         "names": names,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.ops import arithmetic, pointwise, reduction, softmax
 from gradguard.runtime.ops.joining import broadcast_tensors
 from gradguard.runtime.ops.operands import aligned, run
@@ -87,16 +88,12 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", **_: Uncheck
     return _reduced(pointwise.absolute(a - b), reduction)
 
 
-def smooth_l1_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
-) -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Return the error, squared near zero and absolute elsewhere."""
     return _pair_loss(SMOOTH_L1_LOSS, input, target, reduction, beta)
 
 
-def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
-) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """Return the error, squared near zero and absolute elsewhere, scaled by ``delta``."""
     return _pair_loss(HUBER_LOSS, input, target, reduction, delta)
 
@@ -200,9 +197,7 @@ def cross_entropy(
     return _reduced(loss, reduction)
 
 
-def kl_div(
-    input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
-) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """Return the divergence of ``target`` from the log probabilities ``input``."""
     if log_target:
         loss = pointwise.exp(target) * (target - input)

@@ -109,8 +109,7 @@ class Module:
     def _replace(self, table: str, name: str, value: Unchecked, what: str, expected: str) -> None:
         if value is not None:
             raise TypeError(
-                f"cannot assign '{_type_of(value)}' as {what} '{name}' ({expected} or None "
-                "expected)"
+                f"cannot assign '{_type_of(value)}' as {what} '{name}' ({expected} or None expected)"
             )
         self.__dict__[table][name] = None
 
@@ -186,9 +185,7 @@ class Module:
                     seen.add(id(value))
                     yield (f"{path}.{name}" if path else name), value
 
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
         """Yield parameters with their paths."""
         lead = f"{prefix}." if prefix else ""
         for name, value in self._named("_parameters", recurse):
@@ -199,9 +196,7 @@ class Module:
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True
-    ) -> Iterator[tuple[str, Unchecked]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Unchecked]]:
         """Yield buffers with their paths."""
         lead = f"{prefix}." if prefix else ""
         for name, value in self._named("_buffers", recurse):
@@ -350,8 +345,7 @@ class Module:
                 own[key].copy_(value)
         if problems:
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
-                + "\n\t".join(problems)
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems)
             )
         return IncompatibleKeys(missing, unexpected)
 
@@ -373,9 +367,7 @@ class Module:
 
     # -- hooks ------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Unchecked], **_: Unchecked
-    ) -> Removable:
+    def register_forward_pre_hook(self, hook: Callable[..., Unchecked], **_: Unchecked) -> Removable:
         """Run ``hook(module, inputs)`` before forward; it may replace the inputs."""
         return Removable.add(self.__dict__["_forward_pre_hooks"], hook)
 
@@ -383,9 +375,7 @@ class Module:
         """Run ``hook(module, inputs, output)`` after forward; it may replace the output."""
         return Removable.add(self.__dict__["_forward_hooks"], hook)
 
-    def register_full_backward_hook(
-        self, hook: Callable[..., Unchecked], **_: Unchecked
-    ) -> Removable:
+    def register_full_backward_hook(self, hook: Callable[..., Unchecked], **_: Unchecked) -> Removable:
         """Run ``hook(module, grad_inputs, grad_outputs)`` in backward."""
         return Removable.add(self.__dict__["_backward_hooks"], hook)
 

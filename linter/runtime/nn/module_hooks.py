@@ -29,9 +29,7 @@ class BackwardHookFunction(Function):
         return grads
 
 
-def call_with_hooks(
-    module: Module, args: tuple[Unchecked, ...], kwargs: dict[str, Unchecked]
-) -> Unchecked:
+def call_with_hooks(module: Module, args: tuple[Unchecked, ...], kwargs: dict[str, Unchecked]) -> Unchecked:
     """Run forward; hooks may replace its inputs and its output."""
     tables = module.__dict__
     if "_forward_hooks" not in tables:
@@ -80,9 +78,7 @@ class _Boundary:
     def outputs(self, result: Unchecked) -> Unchecked:
         several = isinstance(result, tuple)
         tensors = list(result) if several else [result]
-        if not modes.grad or not any(
-            isinstance(t, TensorState) and t.requires_grad for t in tensors
-        ):
+        if not modes.grad or not any(isinstance(t, TensorState) and t.requires_grad for t in tensors):
             return result
         passed = BackwardHookFunction.apply(*tensors)
         node = next(t._node for t in passed if t._node is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array, Number
 from gradguard.runtime.graph import Grads
 from gradguard.runtime.ops import pointwise
@@ -64,9 +65,7 @@ def _rsub_backward(node: OperationNode, grad: Tensor) -> Grads:
     return mine, grad
 
 
-RSUB: Operation = Operation(
-    "Rsub", lambda a, b, alpha: _sub(b, a, alpha), _rsub_backward, ((), ()), 1
-)
+RSUB: Operation = Operation("Rsub", lambda a, b, alpha: _sub(b, a, alpha), _rsub_backward, ((), ()), 1)
 
 
 def _mul(a: Array, b: Array) -> Array:
@@ -118,9 +117,7 @@ def _floor_divide(a: Array, b: Array) -> Array:
         return np.asarray(np.floor_divide(a, b))
 
 
-FLOOR_DIVIDE: Operation = Operation(
-    "FloorDivide", _floor_divide, _no_backward("floor_divide"), ((), ())
-)
+FLOOR_DIVIDE: Operation = Operation("FloorDivide", _floor_divide, _no_backward("floor_divide"), ((), ()))
 
 
 def _remainder(a: Array, b: Array) -> Array:
@@ -237,16 +234,12 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 # -- the operations ---------------------------------------------------------------------
 
 
-def add(
-    input: Unchecked, other: Unchecked, *, alpha: Number = 1, out: Tensor | None = None
-) -> Tensor:
+def add(input: Unchecked, other: Unchecked, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """Return ``input + alpha * other``."""
     return run(ADD, "add", pair(input, other, "add"), out, alpha)
 
 
-def sub(
-    input: Unchecked, other: Unchecked, *, alpha: Number = 1, out: Tensor | None = None
-) -> Tensor:
+def sub(input: Unchecked, other: Unchecked, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """Return ``input - alpha * other``."""
     return run(SUB, "sub", pair(input, other, "sub"), out, alpha)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.ops.operands import aligned, pair, require_tensor
 from gradguard.runtime.state import from_array
@@ -59,9 +60,7 @@ bitwise_not = _test("bitwise_not", np.invert)
 def _over(name: str, compute: Callable[..., Unchecked]) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         array = require_tensor(input, name)._array
-        return from_array(
-            np.asarray(compute(array, axis=dim, keepdims=keepdim and dim is not None))
-        )
+        return from_array(np.asarray(compute(array, axis=dim, keepdims=keepdim and dim is not None)))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Return the {name} over a dimension, or over everything."

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes, messages
 from gradguard.runtime.dtypes import Array, Number, dtype
 from gradguard.runtime.graph import Grads
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from gradguard.runtime.tensor import Tensor
 
 CLONE: Operation = Operation("Clone", lambda a: np.array(a), lambda node, grad: (grad,))
-CONTIGUOUS: Operation = Operation(
-    "Clone", lambda a: np.ascontiguousarray(a), lambda node, grad: (grad,)
-)
+CONTIGUOUS: Operation = Operation("Clone", lambda a: np.ascontiguousarray(a), lambda node, grad: (grad,))
 # The engine casts a gradient to the type of what it flows to.
 CAST: Operation = Operation("ToCopy", lambda a, kind: a.astype(kind), lambda node, grad: (grad,))
 
@@ -108,9 +107,7 @@ def cpu(input: Tensor) -> Tensor:
 
 def contiguous(input: Tensor, memory_format: object = None) -> Tensor:
     """Return the tensor itself if its elements lie in order, else a recorded copy."""
-    return (
-        input if input._array.flags.c_contiguous else run(CONTIGUOUS, "contiguous", (input,), None)
-    )
+    return input if input._array.flags.c_contiguous else run(CONTIGUOUS, "contiguous", (input,), None)
 
 
 # -- writes -----------------------------------------------------------------------------
@@ -137,9 +134,7 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         TypeError: ``src`` is no tensor.
     """
     if not isinstance(src, TensorState):
-        raise TypeError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
-        )
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     return run_in_place(COPY, (input, src._self()))
 
 
@@ -199,9 +194,7 @@ def zero_(input: Tensor) -> Tensor:
 
 def set_random_(input: Tensor, values: Array) -> Tensor:
     """Write values drawn elsewhere, as ``normal_`` and ``uniform_`` do."""
-    return run_in_place(
-        Operation("Normal", lambda a: values.astype(a.dtype), _fill_backward), (input,)
-    )
+    return run_in_place(Operation("Normal", lambda a: values.astype(a.dtype), _fill_backward), (input,))
 
 
 def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
@@ -228,9 +221,7 @@ def item(input: Tensor) -> Number:
         RuntimeError: there is not exactly one.
     """
     if input._array.size != 1:
-        raise RuntimeError(
-            f"a Tensor with {input._array.size} elements cannot be converted to Scalar"
-        )
+        raise RuntimeError(f"a Tensor with {input._array.size} elements cannot be converted to Scalar")
     value: Number = input._array.reshape(()).item()
     return value
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes
 from gradguard.runtime.dtypes import Array, Number, dtype
 from gradguard.runtime.ops.operands import shape_arguments
@@ -46,9 +47,7 @@ def set_rng_state(state: Unchecked) -> None:
 def _leaf(array: Array, requires_grad: bool) -> Tensor:
     made = from_array(array)
     if requires_grad:
-        made._set_flag(
-            True, "Only Tensors of floating point and complex dtype can require gradients"
-        )
+        made._set_flag(True, "Only Tensors of floating point and complex dtype can require gradients")
     return made
 
 
@@ -85,9 +84,7 @@ def _check_sequences(data: Unchecked, depth: int = 0) -> int | None:
     lengths = [len(item) if isinstance(item, list) else -1 for item in data]
     for length in lengths[1:]:
         if length != lengths[0]:
-            raise ValueError(
-                f"expected sequence of length {lengths[0]} at dim {depth + 1} (got {length})"
-            )
+            raise ValueError(f"expected sequence of length {lengths[0]} at dim {depth + 1} (got {length})")
     for item in data:
         _check_sequences(item, depth + 1)
     return None
@@ -224,9 +221,7 @@ def arange(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the numbers of a range."""
-    kind = dtype or (
-        dtypes.int64 if all(isinstance(b, int) for b in bounds) else dtypes.get_default_dtype()
-    )
+    kind = dtype or (dtypes.int64 if all(isinstance(b, int) for b in bounds) else dtypes.get_default_dtype())
     return _leaf(np.arange(*bounds).astype(kind.numpy), requires_grad)
 
 
@@ -243,9 +238,7 @@ def linspace(
     return _leaf(np.linspace(start, end, steps).astype(kind), requires_grad)
 
 
-def eye(
-    n: int, m: int | None = None, *, dtype: dtype | None = None, requires_grad: bool = False
-) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Return the identity matrix."""
     return _leaf(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).numpy), requires_grad)
 

@@ -6,6 +6,7 @@ from collections import namedtuple
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.graph import Grads
 from gradguard.runtime.ops.operands import require_tensor, run, wrap_dim
@@ -113,12 +114,8 @@ def _amax_backward(node: OperationNode, grad: Tensor) -> Grads:
     return (spread(grad, shape, dims, keepdim) * mask / count,)
 
 
-AMAX: Operation = Operation(
-    "Amax", lambda a, d, k: a.max(axis=d, keepdims=k), _amax_backward, ((0, OUTPUT),)
-)
-AMIN: Operation = Operation(
-    "Amin", lambda a, d, k: a.min(axis=d, keepdims=k), _amax_backward, ((0, OUTPUT),)
-)
+AMAX: Operation = Operation("Amax", lambda a, d, k: a.max(axis=d, keepdims=k), _amax_backward, ((0, OUTPUT),))
+AMIN: Operation = Operation("Amin", lambda a, d, k: a.min(axis=d, keepdims=k), _amax_backward, ((0, OUTPUT),))
 
 
 def amax(input: Tensor, dim: Unchecked = (), keepdim: bool = False) -> Tensor:

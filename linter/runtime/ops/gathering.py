@@ -6,6 +6,7 @@ from collections import namedtuple
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.graph import Grads
 from gradguard.runtime.ops import shape as shaping
@@ -36,9 +37,7 @@ def _scatter_zeros(grad: Array, indices: Array, dim: int, shape: tuple[int, ...]
 SCATTER_ZEROS: Operation = Operation(
     "ScatterAdd",
     _scatter_zeros,
-    lambda node, grad: (
-        run(GATHER_FIXED, "gather", (grad,), None, node.params[0], node.params[1]),
-    ),
+    lambda node, grad: (run(GATHER_FIXED, "gather", (grad,), None, node.params[0], node.params[1]),),
 )
 GATHER_FIXED: Operation = Operation(
     "Gather",

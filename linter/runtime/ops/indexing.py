@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.graph import Grads
@@ -88,9 +89,7 @@ def _basic(
         if number is not None:
             extent = input._array.shape[dim]
             if not -extent <= number < extent:
-                raise IndexError(
-                    f"index {number} is out of bounds for dimension {dim} with size {extent}"
-                )
+                raise IndexError(f"index {number} is out of bounds for dimension {dim} with size {extent}")
             input = parts.select(input, dim, number)
         elif isinstance(part, slice):
             step = part.step

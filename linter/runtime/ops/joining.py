@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.graph import Grads
@@ -44,9 +45,7 @@ def _cat(*arguments: Unchecked) -> Array:
     first = arrays[0]
     for index, array in enumerate(arrays):
         if array.ndim == 0:
-            raise RuntimeError(
-                f"zero-dimensional tensor (at position {index}) cannot be concatenated"
-            )
+            raise RuntimeError(f"zero-dimensional tensor (at position {index}) cannot be concatenated")
         if array.ndim != first.ndim:
             raise RuntimeError(
                 f"Tensors must have same number of dimensions: got {first.ndim} and {array.ndim}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.graph import Grads
@@ -73,8 +74,7 @@ def _product(a: Array, b: Array) -> Array:
                 f"size mismatch, got input ({rows}), mat ({rows}x{a.shape[-1]}), vec ({inner})"
             )
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and "
-            f"{inner}x{columns})"
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {inner}x{columns})"
         )
     return np.asarray(np.matmul(a, b))
 

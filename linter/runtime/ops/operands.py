@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes
 from gradguard.runtime.dtypes import Array, Number
 from gradguard.runtime.record import Operation, apply, apply_in_place, apply_out
@@ -46,8 +47,7 @@ def require_tensor(value: object, op: str, argument: str = "input", position: in
     """
     if not isinstance(value, TensorState):
         raise TypeError(
-            f"{op}(): argument '{argument}' (position {position}) must be Tensor, not "
-            f"{type(value).__name__}"
+            f"{op}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
         )
     return value._self()
 
@@ -64,9 +64,7 @@ def pair(a: object, b: object, op: str) -> tuple[Tensor, Tensor]:
             return left, b._self()
         if is_number(b):
             return left, wrap_number(b, left)  # type: ignore[arg-type]
-        raise TypeError(
-            f"{op}(): argument 'other' (position 2) must be Tensor, not {type(b).__name__}"
-        )
+        raise TypeError(f"{op}(): argument 'other' (position 2) must be Tensor, not {type(b).__name__}")
     if isinstance(b, TensorState) and is_number(a):
         right = b._self()
         return wrap_number(a, right), right  # type: ignore[arg-type]
@@ -148,9 +146,7 @@ def floating(array: Array) -> Array:
     return array
 
 
-def run(
-    op: Operation, name: str, inputs: Sequence[Tensor], out: Tensor | None, *params: Unchecked
-) -> Tensor:
+def run(op: Operation, name: str, inputs: Sequence[Tensor], out: Tensor | None, *params: Unchecked) -> Tensor:
     """Run an operation, into ``out`` if given."""
     for position, value in enumerate(inputs):
         if not isinstance(value, TensorState):
@@ -174,8 +170,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
     extent = max(ndim, 1)
     if not -extent <= dim < extent:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but "
-            f"got {dim})"
+            f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})"
         )
     return dim % extent
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.ops.operands import wrap_dim
 from gradguard.runtime.record import Operation, apply
@@ -30,9 +31,7 @@ def _embed(grad: Array, step: ViewStep, shape: tuple[int, ...]) -> Array:
     return whole
 
 
-EMBED: Operation = Operation(
-    "Embed", _embed, lambda node, grad: (apply_view(grad, node.params[0]),)
-)
+EMBED: Operation = Operation("Embed", _embed, lambda node, grad: (apply_view(grad, node.params[0]),))
 
 
 def part_step(label: str, selector: Selector, shape: tuple[int, ...]) -> ViewStep:
@@ -58,8 +57,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     at = wrap_dim(dim, len(shape))
     if not -shape[at] <= index < shape[at]:
         raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(shape)} at dimension "
-            f"{at}"
+            f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {at}"
         )
     return apply_view(input, part_step("Select", (*[slice(None)] * at, int(index)), shape))
 
@@ -81,9 +79,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     at = wrap_dim(dim, input._array.ndim)
     extent = input._array.shape[at]
     if start + length > extent:
-        raise RuntimeError(
-            f"start ({start}) + length ({length}) exceeds dimension size ({extent})."
-        )
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({extent}).")
     return slice_along(input, at, slice(int(start), int(start) + int(length)))
 
 
@@ -152,16 +148,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, max(-(-extent // chunks), 1), dim)
 
 
-def _without_gaps(
-    grads: Sequence[Tensor | None], shapes: Sequence[tuple[int, ...]]
-) -> list[Tensor]:
+def _without_gaps(grads: Sequence[Tensor | None], shapes: Sequence[tuple[int, ...]]) -> list[Tensor]:
     from gradguard.runtime.ops.creation import zeros
 
     kind = next(g.dtype for g in grads if g is not None)
     padded = [*grads, *[None] * (len(shapes) - len(grads))]
     return [
-        zeros(shape, dtype=kind) if grad is None else grad
-        for grad, shape in zip(padded, shapes, strict=True)
+        zeros(shape, dtype=kind) if grad is None else grad for grad, shape in zip(padded, shapes, strict=True)
     ]
 
 

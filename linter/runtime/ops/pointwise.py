@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array, Number
 from gradguard.runtime.graph import Grads
 from gradguard.runtime.ops.operands import floating, require_tensor, run, run_in_place
@@ -107,13 +108,9 @@ _UNARY: dict[str, Operation] = {
     "sinh": _unary("Sinh", np.sinh, lambda n, g: g * cosh(n[0]), (0,)),
     "cosh": _unary("Cosh", np.cosh, lambda n, g: g * sinh(n[0]), (0,)),
     "tanh": _unary("Tanh", np.tanh, lambda n, g: g * (1 - n[OUTPUT] ** 2), (OUTPUT,)),
-    "sigmoid": _unary(
-        "Sigmoid", _sigmoid, lambda n, g: g * ((1 - n[OUTPUT]) * n[OUTPUT]), (OUTPUT,)
-    ),
+    "sigmoid": _unary("Sigmoid", _sigmoid, lambda n, g: g * ((1 - n[OUTPUT]) * n[OUTPUT]), (OUTPUT,)),
     "sqrt": _unary("Sqrt", np.sqrt, lambda n, g: g / (n[OUTPUT] * 2), (OUTPUT,)),
-    "rsqrt": _unary(
-        "Rsqrt", lambda a: 1 / np.sqrt(a), lambda n, g: g * -0.5 * n[OUTPUT] ** 3, (OUTPUT,)
-    ),
+    "rsqrt": _unary("Rsqrt", lambda a: 1 / np.sqrt(a), lambda n, g: g * -0.5 * n[OUTPUT] ** 3, (OUTPUT,)),
     "reciprocal": _unary(
         "Reciprocal", lambda a: 1 / a, lambda n, g: neg(g) * (n[OUTPUT] * n[OUTPUT]), (OUTPUT,)
     ),
@@ -131,9 +128,7 @@ _UNARY: dict[str, Operation] = {
         (OUTPUT,),
         to_floating=False,
     ),
-    "softplus": _unary(
-        "Softplus", lambda a: np.logaddexp(0, a), lambda n, g: g * sigmoid(n[0]), (0,)
-    ),
+    "softplus": _unary("Softplus", lambda a: np.logaddexp(0, a), lambda n, g: g * sigmoid(n[0]), (0,)),
     "silu": _unary(
         "Silu",
         lambda a: a * _sigmoid(a),

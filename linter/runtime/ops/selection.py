@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime import dtypes
 from gradguard.runtime.dtypes import Array, Number
 from gradguard.runtime.graph import Grads

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.ops.operands import expanded_shape, shape_arguments, wrap_dim
 from gradguard.runtime.record import Operation, apply
@@ -131,9 +132,7 @@ def _permuted(input: Tensor, order: tuple[int, ...], label: str) -> Tensor:
     def backward(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
         return _permuted(grad, inverse, label)
 
-    return apply_view(
-        input, ViewStep(label, lambda a: a.transpose(order), backward, input._array.shape)
-    )
+    return apply_view(input, ViewStep(label, lambda a: a.transpose(order), backward, input._array.shape))
 
 
 def permute(input: Tensor, *dims: Unchecked) -> Tensor:
@@ -208,10 +207,8 @@ def squeeze(input: Tensor, dim: Unchecked = None) -> Tensor:
     """Drop dimensions of extent one."""
     shape = input._array.shape
     ndim = len(shape)
-    if dim is None:
-        chosen = set(range(ndim))
-    else:
-        chosen = {wrap_dim(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)}
+    dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    chosen = {wrap_dim(d, ndim) for d in dims}
     smaller = tuple(s for d, s in enumerate(shape) if s != 1 or d not in chosen)
     return apply_view(input, _view_step(input, smaller, "Squeeze"))
 

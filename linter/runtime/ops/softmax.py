@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array, dtype
 from gradguard.runtime.graph import Grads
 from gradguard.runtime.ops import pointwise
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
 def _log_softmax(a: Array, dim: int) -> Array:
     shifted = a - a.max(axis=dim, keepdims=True, initial=-np.inf) if a.ndim else a - a
-    return np.asarray(
-        shifted - np.log(np.exp(shifted).sum(axis=dim if a.ndim else None, keepdims=True))
-    )
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=dim if a.ndim else None, keepdims=True)))
 
 
 def _softmax_backward(node: OperationNode, grad: Tensor) -> Grads:

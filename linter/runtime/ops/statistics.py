@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from gradguard.runtime.dtypes import Array
 from gradguard.runtime.graph import Grads
 from gradguard.runtime.ops import pointwise
@@ -76,11 +77,7 @@ def _variance_slope(node: OperationNode, grad: Tensor) -> Tensor:
     dims, correction, keepdim = node.params
     shape = node.shapes[0]
     centred = node[0] - mean(node[0], dims, True)
-    factor = (
-        2.0 / max(_count(shape, dims) - correction, 0)
-        if _count(shape, dims) > correction
-        else np.nan
-    )
+    factor = 2.0 / max(_count(shape, dims) - correction, 0) if _count(shape, dims) > correction else np.nan
     return spread(grad, shape, dims, keepdim) * centred * factor
 
 
@@ -92,9 +89,7 @@ def _std_backward(node: OperationNode, grad: Tensor) -> Grads:
     return (_variance_slope(node, masked_fill(grad / (result * 2), eq(result, 0), 0)),)
 
 
-VAR: Operation = Operation(
-    "Var", _variance, lambda node, grad: (_variance_slope(node, grad),), ((0,),)
-)
+VAR: Operation = Operation("Var", _variance, lambda node, grad: (_variance_slope(node, grad),), ((0,),))
 STD: Operation = Operation(
     "Std", lambda *arguments: np.sqrt(_variance(*arguments)), _std_backward, ((0, OUTPUT),)
 )

@@ -50,8 +50,7 @@ _HOMES = {
     "ops.reduction": "mean prod sum=sum_",
     "ops.selection": "addcdiv addcmul atan2 lerp masked_fill maximum minimum where",
     "ops.shape": (
-        "broadcast_to flatten movedim permute ravel reshape squeeze swapaxes=transpose t "
-        "transpose unsqueeze"
+        "broadcast_to flatten movedim permute ravel reshape squeeze swapaxes=transpose t transpose unsqueeze"
     ),
     "ops.parts": "chunk diagonal narrow select split unbind",
     "ops.softmax": "log_softmax softmax",
