@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any
 
 BUILT_IN = (
@@ -77,12 +77,9 @@ class Facts:
 
 def read_table(name: str) -> dict[str, Any]:
     """The built-in table `name`."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     text = resources.files("gradguard.facts").joinpath(f"{name}.toml").read_text("utf-8")
-    return dict(tomllib.loads(text))
+    return dict(toml.loads(text))
 
 
 def check_table(name: str, table: Mapping[str, Any]) -> None:

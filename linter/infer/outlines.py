@@ -76,14 +76,10 @@ def _marks(text: str) -> Marks:
     for match in CALL.finditer(text):
         calls.append(match.start())
         called.append(match[1])
-    return Marks(
-        *(
-            [match.start() for match in pattern.finditer(text)]
-            for pattern in (SINK, HANDING, SHAPING, GUARDING)
-        ),
-        calls,
-        called,
+    sinks, hands, shapes, guards = (
+        [match.start() for match in pattern.finditer(text)] for pattern in (SINK, HANDING, SHAPING, GUARDING)
     )
+    return Marks(sinks, hands, shapes, guards, calls, called)
 
 
 def outlines(text: str) -> list[Outline]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
-from functools import cache
 from typing import Any, cast
 
 from gradguard.ir import nodes as ir
 
 
-@cache
-def _fields(kind: Hashable) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cast(Any, kind)) if f.name != "at")
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = _FIELDS[kind] = tuple(f.name for f in fields(cast(Any, kind)) if f.name != "at")
+    return names
 
 
 def children(node: Any) -> Iterator[Any]:
