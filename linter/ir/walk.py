@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from gradguard.ir import nodes as ir
 
-
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
