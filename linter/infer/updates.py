@@ -272,7 +272,8 @@ def _root(expr: ir.Expr) -> ir.Expr:
 
 
 def _write_of(frame: Frame, state: State, body: ir.Body, parameter: ir.Expr) -> int | None:
-    """Where the loop writes the parameter."""
+    """Where the loop writes the parameter. Adding the bare gradient is arithmetic of a test: no training step
+    climbs by it, without a rate."""
     names = [parameter]
     for node in walk(body, into_functions=False):
         match node:
@@ -285,8 +286,9 @@ def _write_of(frame: Frame, state: State, body: ir.Body, parameter: ir.Expr) -> 
                 for target in targets:
                     if isinstance(target, ir.Attr) and target.name == "data" and _is_one(target.base, names):
                         return node.at
-            case ir.Update(target=target) if _is_one(_root(target), names):
-                return node.at
+            case ir.Update(target=target, op=op, value=value) if _is_one(_root(target), names):
+                if op != "+" or _gradient_of(value) is None:
+                    return node.at
             case ir.Call(func=ir.Attr(base=base, name=name)) if name in WRITING and _is_one(
                 _written(base), names
             ):
