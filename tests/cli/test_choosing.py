@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 
 import pytest
 from cli_programs import OPTIMIZER, SKIPPING, UNTRACKED
 from conftest import Command
-
-from gradguard.findings import Finding, Report
-from gradguard.rule import Rule
 
 
 @pytest.fixture
@@ -167,26 +162,30 @@ def test_a_wrong_configuration_is_told(gradguard: Command, two: Path, text: str,
         assert said in result.err
 
 
-def test_preview(gradguard: Command, two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    young = Rule("GRD399", "young-rule", "", preview=True)
-    pipeline = types.ModuleType("gradguard.pipeline")
-    pipeline.rules = lambda: (Rule("GRD101", "backward-untracked", ""), young)  # type: ignore[attr-defined]
+GUARDED_ENCODER = """\
+import torch
+from torch import nn
 
-    def analyse(sources: list[object], settings: object, progress: object) -> Report:
-        spans = [source.span((1, 1), (1, 2)) for source in sources]  # type: ignore[attr-defined]
-        return Report(tuple(Finding(young.code, young.name, "", span) for span in spans))
+encoder, head = nn.Linear(3, 2), nn.Linear(2, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+with torch.no_grad():
+    hidden = encoder(torch.ones(4, 3))
+head(hidden).mean().backward()
+optimizer.step()
+"""
 
-    pipeline.analyse = analyse  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "gradguard.pipeline", pipeline)
-    assert gradguard("check", "a.py").codes == []
-    assert gradguard("check", "a.py", "--preview").codes == ["GRD399"]
-    assert gradguard("check", "a.py", "--preview", "--select", "GRD1").codes == []
-    asked = gradguard("check", "a.py", "--select", "GRD399")
+
+def test_preview(gradguard: Command, folder: Path) -> None:
+    (folder / "young.py").write_text(GUARDED_ENCODER)
+    assert gradguard("check", "young.py").codes == []
+    assert gradguard("check", "young.py", "--preview").codes == ["GRD308"]
+    assert gradguard("check", "young.py", "--preview", "--select", "GRD1").codes == []
+    asked = gradguard("check", "young.py", "--select", "GRD308")
     assert asked.codes == []
-    assert "warning: `GRD399` is in preview and does not run without `--preview`" in asked.err
-    (two / "gradguard.toml").write_text("preview = true\n")
-    assert gradguard("check", "a.py").codes == ["GRD399"]
-    assert gradguard("check", "a.py", "--no-preview").codes == []
+    assert "warning: `GRD308` is in preview and does not run without `--preview`" in asked.err
+    (folder / "gradguard.toml").write_text("preview = true\n")
+    assert gradguard("check", "young.py").codes == ["GRD308"]
+    assert gradguard("check", "young.py", "--no-preview").codes == []
 
 
 def test_show_files(gradguard: Command, two: Path) -> None:

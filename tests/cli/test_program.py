@@ -66,7 +66,7 @@ def test_a_fault_of_our_own_is_not_taken_for_findings(
         raise RuntimeError("the reason")
 
     (folder / "a.py").write_text(UNTRACKED)
-    monkeypatch.setattr("gradguard.pipeline.analyse", fail)
+    monkeypatch.setattr("gradguard.work.spread.analyse_all", fail)
     result = gradguard("check")
     assert result.code == 2
     assert "the reason" in result.err
