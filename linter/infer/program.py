@@ -21,13 +21,24 @@ from gradguard.lower.module import Unreadable
 Opener = Callable[[str], "Lowered | None"]
 
 
+def binders(lowered: Lowered) -> dict[str, tuple[int, ...]]:
+    """For each global the pieces to run so that it is bound, in order: a definition, or the imports and
+    statements that bind it, any of which may turn out not to (`if TYPE_CHECKING: import ...`)."""
+    names: dict[str, tuple[int, ...]] = {}
+    for chunk in lowered.chunks:
+        for name in chunk.binds:
+            defines = chunk.kind in ("function", "class")
+            names[name] = (chunk.index,) if defines else (*names.get(name, ()), chunk.index)
+    return names
+
+
 @dataclass(slots=True)
 class Program:
     """Modules by key (the file's path). `open_path` gives the lowered module of a path, None where there is none."""
 
     open_path: Opener
     modules: dict[str, Lowered] = field(default_factory=dict)
-    chunk_of: dict[str, dict[str, int]] = field(default_factory=dict)
+    chunks_of: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
     imports: Imports = field(default_factory=Imports)
     reach: Reach | None = None
     closed: set[str] = field(default_factory=set)
@@ -38,11 +49,7 @@ class Program:
         """Take in an opened module."""
         self.modules[key] = lowered
         self.imports.known.add(key)
-        names: dict[str, int] = {}
-        for chunk in lowered.chunks:
-            for name in chunk.binds:
-                names[name] = chunk.index
-        self.chunk_of[key] = names
+        self.chunks_of[key] = binders(lowered)
 
     def module(self, key: str) -> Lowered | None:
         """The lowered module of a path, opened when first asked for."""
@@ -122,20 +129,22 @@ class Program:
 
     def _bind(self, frame: Frame, state: State, key: str, name: str) -> Any:
         lowered = self.module(key)
-        index = self.chunk_of.get(key, {}).get(name) if lowered is not None else None
-        if index is None:
+        pieces = self.chunks_of.get(key, {}).get(name, ()) if lowered is not None else ()
+        if not pieces:
             return self._from_star(frame, state, key, name)
         scope = self.scope_of(frame, state, key)
-        running = (scope, index)
-        if running in frame.run.binding:
-            return None
-        frame.run.binding.add(running)
         mode = state.mode
         state.mode = ON
         try:
-            self.run_chunk(frame, state, key, index)
+            for index in pieces:
+                if (scope, index) in frame.run.binding:
+                    continue
+                frame.run.binding.add((scope, index))
+                try:
+                    self.run_chunk(frame, state, key, index)
+                finally:
+                    frame.run.binding.discard((scope, index))
         finally:
-            frame.run.binding.discard(running)
             state.mode = mode
         return state.read(scope, name)
 
@@ -159,7 +168,7 @@ class Program:
                 continue
             for statement in self._stars(key, chunk.index):
                 target = self.imports.resolve(key, statement.module, statement.level)
-                if target is not None and self.module(target) and name in self.chunk_of[target]:
+                if target is not None and self.module(target) and name in self.chunks_of[target]:
                     return self.module_attribute(frame, state, target, name)
                 if target is None and statement.module.split(".")[0] in frame.run.facts.packages:
                     path = f"{statement.module}.{name}"

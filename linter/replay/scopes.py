@@ -104,12 +104,12 @@ class ModuleScope:
         program = self.session.program
         if program.module(self.key) is None:
             return ABSENT
-        index = program.chunk_of.get(self.key, {}).get(name)
-        if index is not None and index not in self.running and index not in self.ran:
-            with self.session.backend.thread():
-                self.run_chunk(index)
-            if name in self.values:
-                return resolved(self.values, name)
+        for index in program.chunks_of.get(self.key, {}).get(name, ()):
+            if index not in self.running and index not in self.ran:
+                with self.session.backend.thread():
+                    self.run_chunk(index)
+        if name in self.values:
+            return resolved(self.values, name)
         return self._from_star(name)
 
     def read(self, name: str) -> Value:
