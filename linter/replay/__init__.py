@@ -21,10 +21,20 @@ def replayed(judged: Iterable[Judged], program: Program, facts: Facts, settings:
     kept: list[Finding] = []
     for one in judged:
         replays = replays_of(one, program, facts, settings) if settings.replay else ()
+        if one.finding.confidence == "certain":
+            replays = tuple(map(_doubted, replays))
         if not settings.show_refuted and replays and all(found.outcome == "fine" for found in replays):
             continue
         kept.append(replace(one.finding, replays=replays))
     return kept
+
+
+def _doubted(found: Replay) -> Replay:
+    """What a run that went well says of a finding every step of which was derived: that its stand-ins for what is
+    not in the tree behave otherwise. Only a finding that assumes something is refuted by one."""
+    if found.outcome != "fine":
+        return found
+    return Replay(found.profile, "inconclusive", f"the run on stand-ins did not show it: {found.detail}")
 
 
 def replays_of(judged: Judged, program: Program, facts: Facts, settings: Value) -> tuple[Replay, ...]:

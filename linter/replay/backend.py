@@ -78,6 +78,6 @@ def embedded(profile: str = "torch") -> Backend:
 
 def real() -> Backend:
     """Installed torch; raises ImportError where there is none."""
-    import torch
+    from importlib import import_module
 
-    return Backend(torch, "")
+    return Backend(import_module("torch"), "")

@@ -92,17 +92,42 @@ def test_check_can_leave_the_replay_out(gradguard: Command) -> None:
     assert finding["replay"] is None
 
 
-def test_a_refuted_finding_is_shown_only_when_asked_for(
-    gradguard: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+ASSUMING = """\
+import torch
+
+
+def train(model, batch):
+    with torch.no_grad():
+        loss = model(batch)
+    loss.backward()
+"""
+
+
+def refute_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradguard.findings import Replay
     from gradguard.replay import replaying
 
     refuted = Replay("torch", "fine", "nothing of the kind happens")
     monkeypatch.setattr(replaying, "replay_case", lambda *arguments: refuted)
-    assert json.loads(gradguard("check", str(SEED / "seed.py"), "--output-format", "json")[1]) == []
-    shown = gradguard("check", str(SEED / "seed.py"), "--output-format", "json", "--show-refuted")[1]
+
+
+def test_a_refuted_finding_is_shown_only_when_asked_for(
+    gradguard: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refute_everything(monkeypatch)
+    program = tmp_path / "assuming.py"
+    program.write_text(ASSUMING)
+    assert json.loads(gradguard("check", str(program), "--output-format", "json")[1]) == []
+    shown = gradguard("check", str(program), "--output-format", "json", "--show-refuted")[1]
     assert [finding["replay"]["outcome"] for finding in json.loads(shown)] == ["fine"]
+
+
+def test_a_finding_that_assumes_nothing_is_only_doubted(
+    gradguard: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refute_everything(monkeypatch)
+    shown = gradguard("check", str(SEED / "seed.py"), "--output-format", "json")[1]
+    assert [finding["replay"]["outcome"] for finding in json.loads(shown)] == ["inconclusive"]
 
 
 def test_an_error_in_the_replay_breaks_nothing(gradguard: Command, monkeypatch: pytest.MonkeyPatch) -> None:
