@@ -40,7 +40,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "guarded": ("methods", "decorated"),
     "hooks": ("on", "off", "trainer_bases", "differentiated", "enabling"),
 }  # fmt: skip
-SCALARS = {"profile": str, "packages": list, "rebinds_in_place": bool}
+SCALARS = {"profile": str, "packages": list, "rebinds_in_place": bool, "followed": bool}
 EFFECTS = ("off", "on", "inference", "set", "switch")
 
 
@@ -50,7 +50,10 @@ class FactsError(ValueError):
 
 @dataclass(frozen=True)
 class Facts:
-    """All tables merged. `lists["cuts.methods"]` is a frozenset of names; `guards` maps a dotted name to its effect."""
+    """All tables merged. `lists["cuts.methods"]` is a frozenset of names; `guards` maps a dotted name to its effect.
+
+    `unfollowed` are packages that the tables tell more of than their sources would: those are never followed.
+    """
 
     guards: Mapping[str, str] = field(default_factory=dict)
     lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -58,6 +61,7 @@ class Facts:
     packages: frozenset[str] = frozenset()
     profiles: Mapping[str, str] = field(default_factory=dict)
     rebinding: frozenset[str] = frozenset()
+    unfollowed: frozenset[str] = frozenset()
     guards_roots: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     rust: tuple[tuple[str, Mapping[str, Any]], ...] = ()
@@ -128,6 +132,7 @@ def merge(tables: Iterable[Mapping[str, Any]]) -> Facts:
     packages: set[str] = set()
     profiles: dict[str, str] = {}
     rebinding: set[str] = set()
+    unfollowed: set[str] = set()
     for table in tables:
         guards.update(table.get("guards", {}))
         names = table.get("packages", [])
@@ -135,13 +140,17 @@ def merge(tables: Iterable[Mapping[str, Any]]) -> Facts:
         profiles.update(dict.fromkeys(names, table.get("profile", "torch")))
         if table.get("rebinds_in_place"):
             rebinding.update(names)
+        if table.get("followed") is False:
+            unfollowed.update(names)
         for section, keys in LISTS.items():
             for key in keys:
                 lists[f"{section}.{key}"].update(table.get(section, {}).get(key, ()))
     frozen = {name: frozenset(values) for name, values in lists.items()}
     roots = frozenset(guard.split(".", 1)[0] for guard in guards)
     prefixes = {name: tuple(sorted(values)) for name, values in frozen.items()}
-    return Facts(guards, frozen, prefixes, frozenset(packages), profiles, frozenset(rebinding), roots)
+    return Facts(
+        guards, frozen, prefixes, frozenset(packages), profiles, frozenset(rebinding), frozenset(unfollowed), roots
+    )
 
 
 @lru_cache(maxsize=1)

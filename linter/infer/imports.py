@@ -16,15 +16,19 @@ SWITCH = rb"^[\w.]*\bset_grad_enabled\s*\("
 
 @dataclass(slots=True)
 class Imports:
-    """Resolves imports by looking for files; nothing is opened. `known` are paths that exist without a file."""
+    """Resolves imports by looking for files; nothing is opened. `known` are paths that exist without a file,
+    `unfollowed` packages that lie outside the tree wherever they are."""
 
     known: set[str] = field(default_factory=set)
     disk: Disk = field(default_factory=Disk)
     found: dict[Hashable, tuple[str | None, Seen]] = field(default_factory=dict)
     switching: dict[Hashable, tuple[bool, Seen]] = field(default_factory=dict)
+    unfollowed: frozenset[str] = frozenset()
 
     def resolve(self, key: str, module: str, level: int) -> str | None:
         """The path of an imported module, as seen from the file `key`; None where it lies outside the tree."""
+        if not level and module.partition(".")[0] in self.unfollowed:
+            return None
         folder = os.path.dirname(key)
         place = (folder, module, level)
         result = self.disk.remembered(self.found, place, lambda: self._search(key, folder, module, level))

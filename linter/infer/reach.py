@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 
 from gradguard.discover.disk import Seen
 from gradguard.infer.imports import Imports
-from gradguard.infer.outlines import Outline, outlines
+from gradguard.infer.outlines import SINK, Outline, outlines
 
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))",
     re.MULTILINE,
 )
+CLASS = re.compile(r"^class[ \t]+(\w+)", re.MULTILINE)
 MOST_STARS = 40
 IMPLICIT = frozenset(
     {"forward", "__call__", "call", "__init__", "__enter__", "__exit__", "__iter__", "__next__"}
@@ -68,7 +69,8 @@ class Reach:
     def _within(self, key: str) -> frozenset[str]:
         self.imports.disk.seen.contents.add(key)
         if key not in self.within:
-            self.within[key] = closed(self._outlines(key), set())
+            holds = SINK.search(self.read(key) or "") is not None
+            self.within[key] = closed(self._outlines(key), set()) if holds else frozenset()
         return self.within[key]
 
     def _imported(
@@ -110,12 +112,23 @@ class Reach:
     def leads(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file leads to a sink ("" for the top level)."""
         names = self.reaching(key)
-        if name in names or (not name and any(one.sinks or one.hands for one in self._outlines(key))):
+        if name in names or (not name and self._works(key)):
             return True
         return any(
             (one.sinks and one.name in IMPLICIT) or (one.hands and one.name == name)
             for one in self._outlines(key)
         )
+
+    def _works(self, key: str) -> bool:
+        """Whether a file's top level does something itself: it guards, or calls a function that hands work on, or
+        makes an object of a class where some function leads to a sink."""
+        own = self._outlines(key)
+        top = own[-1]
+        if top.guards or any(one.hands and one.name in top.calls for one in own):
+            return True
+        if not any(one.sinks for one in own):
+            return False
+        return any(match[1] in top.calls for match in CLASS.finditer(self.read(key) or ""))
 
     def shapes(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file, or one of the file that it calls, decides what can have a gradient."""

@@ -9,6 +9,7 @@ from gradguard.facts.tables import Facts
 from gradguard.infer import calls, classes
 from gradguard.infer.events import BackwardAsked, Event, UntrackedReturned
 from gradguard.infer.frames import Frame
+from gradguard.infer.interest import is_interesting, may_loop, settings
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.modes import ON, GuardSite, Mode
 from gradguard.infer.program import Program
@@ -36,19 +37,6 @@ from gradguard.lower.module import Unreadable
 
 LONG_CHUNK = 300
 TOP_LEVEL = 3
-SINKS = frozenset(
-    [
-        "backward",
-        "grad",
-        "requires_grad",
-        "requires_grad_",
-        "manual_backward",
-        "update_params",
-        "register_hook",
-        "minimize",
-    ]
-)
-MODES = frozenset(["no_grad", "inference_mode", "set_grad_enabled", "enable_grad"])
 
 
 def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root]]:
@@ -177,7 +165,7 @@ def _note_loops_in(frame: Frame, state: State, body: ir.Body) -> None:
     frame.run.steps = STEPS
     for statement in body:
         match statement:
-            case ir.FunctionDef(function=function):
+            case ir.FunctionDef(function=function) if may_loop(function):
                 _note_loops_in(_frame_of(frame, function, frame.klass), state, function.body)
             case ir.ClassDef(body=inner, at=at):
                 klass = next((k for k, _ in frame.run.classes if k.site == frame.site(at)), None)
@@ -281,40 +269,9 @@ def _forget_settings(top: Frame, state: State, instance: Instance, klass: Klass)
     for method in state.fields(klass.id).values():
         if not isinstance(method, Closure) or method.function.name == "__init__":
             continue
-        for node in walk(method.function.body):
-            targets = (
-                node.targets
-                if isinstance(node, ir.Assign)
-                else (node.target,)
-                if isinstance(node, ir.Update)
-                else ()
-            )
-            for target in targets:
-                match target:
-                    case ir.Attr(base=ir.Name(id="self"), name=name):
-                        if isinstance(state.read(instance.id, name), Literal):
-                            state.write(instance.id, name, top.run.unknown(name))
-
-
-def is_interesting(function: ir.Function) -> bool:
-    """Whether a function holds a guard, a switch or a place that asks for a gradient."""
-    for node in walk(function.body):
-        match node:
-            case ir.Attr(name=name) if name in SINKS or name in MODES or name.endswith("grad"):
-                return True
-            case ir.Name(id=name) if name in MODES or name in ("grad", "backward") or "grad" in name:
-                return True
-            case ir.Const(value="grad" | "requires_grad"):
-                return True
-            case ir.Arg(name="requires_grad") | ir.Yield() | ir.Await():
-                return True
-    return any(_may_be_guard(node) for node in walk(function.decorators))
-
-
-def _may_be_guard(node: Any) -> bool:
-    """Whether a name in a decorator speaks of a guard."""
-    name = node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attr) else ""
-    return any(word in name.lower() for word in ("grad", "inference", "guard", "eval"))
+        for name in settings(method.function):
+            if isinstance(state.read(instance.id, name), Literal):
+                state.write(instance.id, name, top.run.unknown(name))
 
 
 def is_covered(run: Run, module: str, function: ir.Function) -> bool:

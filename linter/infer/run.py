@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradguard.infer.program import Program
     from gradguard.infer.state import State
 
-STEPS = 15_000
+STEPS = 2_000
 CALL_DEPTH = 14
 RECURSION = 2
 

@@ -273,6 +273,11 @@ class Function:
     at: int
     returns: Expr | None = None
 
+    @property
+    def unread(self) -> str | None:
+        """The text of the function where its body was not made yet."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Assign:

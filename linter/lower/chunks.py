@@ -7,7 +7,6 @@ import warnings
 from dataclasses import dataclass
 
 from gradguard.lower.bindings import bound_names
-from gradguard.lower.depth import DepthGauge
 from gradguard.lower.newer import is_tame, may_be_newer
 from gradguard.lower.unreadable import Unreadable
 
@@ -25,14 +24,6 @@ class Chunk:
     last_row: int
     kind: str
     binds: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The chunks of a file, and the indexes of those nested too deeply to be parsed into a tree."""
-
-    chunks: tuple[Chunk, ...]
-    too_deep: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -75,7 +66,7 @@ def locate(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def cut(text: str, lines: list[str]) -> Cut:
+def cut(text: str, lines: list[str]) -> tuple[Chunk, ...]:
     """The top-level pieces of a Python text, in order; raises `Unreadable`."""
     try:
         tree = parse(text)
@@ -84,18 +75,14 @@ def cut(text: str, lines: list[str]) -> Cut:
             return cut_with_libcst(text, error)
         raise
     walrus = ":=" in text
-    gauge = DepthGauge(lines)
     chunks = []
-    too_deep = set()
     for index, piece in enumerate(pieces(tree.body, lines)):
         names = dict.fromkeys(name for stmt in piece.statements for name in bound_names(stmt, walrus))
         chunks.append(Chunk(index, piece.first_row, piece.last_row, kind_of(piece.statements), tuple(names)))
-        if any(gauge.is_too_deep(stmt) for stmt in piece.statements):
-            too_deep.add(index)
-    return Cut(tuple(chunks), frozenset(too_deep))
+    return tuple(chunks)
 
 
-def cut_with_libcst(text: str, refusal: Unreadable) -> Cut:
+def cut_with_libcst(text: str, refusal: Unreadable) -> tuple[Chunk, ...]:
     """The pieces of a text that only libcst can parse; raises `refusal` if it cannot either."""
     from gradguard.lower.python.recut import stretches
 
@@ -103,12 +90,9 @@ def cut_with_libcst(text: str, refusal: Unreadable) -> Cut:
         found = stretches(text)
     except (Unreadable, RecursionError):
         raise refusal from refusal.__cause__
-    return Cut(
-        tuple(
-            Chunk(index, piece.first_row, piece.last_row, piece.kind, piece.binds)
-            for index, piece in enumerate(found)
-        ),
-        frozenset(),
+    return tuple(
+        Chunk(index, piece.first_row, piece.last_row, piece.kind, piece.binds)
+        for index, piece in enumerate(found)
     )
 
 

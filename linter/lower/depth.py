@@ -16,6 +16,21 @@ DEEPEST_MAPPING_PATTERN = 7
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
+def is_too_deep(text: str) -> bool:
+    """Whether a text nests too deeply to be parsed into a tree; False where only the tree parser knows."""
+    from gradguard.lower.chunks import parse
+    from gradguard.lower.unreadable import Unreadable
+
+    if len(text) <= DEEPEST and "case" not in text:
+        return False
+    try:
+        statements = parse(text).body
+    except Unreadable as error:
+        return not isinstance(error.__cause__, SyntaxError)
+    gauge = DepthGauge(text.split("\n"))
+    return any(map(gauge.is_too_deep, statements))
+
+
 class DepthGauge:
     """Tells which statements of one text nest too deeply."""
 

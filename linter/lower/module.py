@@ -5,7 +5,8 @@ from __future__ import annotations
 from gradguard.findings import Span
 from gradguard.ir.nodes import CHUNK, Body
 from gradguard.lower.chunks import Chunk, cut
-from gradguard.lower.members import Member, member_at, members
+from gradguard.lower.depth import is_too_deep
+from gradguard.lower.parts import Part, Parts, parts_of
 from gradguard.lower.unreadable import Unreadable
 from gradguard.source import Source
 
@@ -17,8 +18,8 @@ Place = tuple[tuple[int, int], tuple[int, int]]
 class Module:
     """One file cut into chunks.
 
-    Opening costs one run of the cheap parser. `body`, `span` and `extent` parse a chunk into a libcst tree,
-    and each remembers its own result.
+    Opening costs one run of the cheap parser. `body`, `span` and `extent` parse a chunk, or the part of it that
+    is wanted, into a libcst tree, and each remembers its own result.
     """
 
     def __init__(self, source: Source) -> None:
@@ -26,13 +27,10 @@ class Module:
         self.source = source
         text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         self._lines = text.split("\n")
-        found = cut(text, self._lines)
-        self.chunks = found.chunks
-        self._too_deep = found.too_deep
+        self.chunks = cut(text, self._lines)
         self._bodies: dict[int, Body] = {}
-        self._starts: dict[int, tuple[int, ...]] = {}
-        self._members: dict[int, tuple[Member, ...]] = {}
-        self._places: dict[tuple[int, Member | None], list[tuple[Place, Place]]] = {}
+        self._parts: dict[int, Parts | None] = {}
+        self._places: dict[tuple[int, Part | None], list[tuple[Place, Place]]] = {}
 
     def lines(self) -> list[str]:
         """The rows of the text, without their line ends."""
@@ -44,13 +42,12 @@ class Module:
         return "\n".join(self._lines[chunk.first_row - 1 : chunk.last_row]) + "\n"
 
     def body(self, index: int) -> Body:
-        """The statements of a chunk; raises `Unreadable` if it is too deep or libcst cannot parse it."""
-        if index not in self._bodies:
-            from gradguard.lower.python.parsing import lower_text
+        """The statements of a chunk; raises `Unreadable` if it is too deep or libcst cannot parse it.
 
-            lowered = lower_text(self._parsable(index), index * CHUNK, self._rows_before(index))
-            self._starts[index] = lowered.starts
-            self._bodies[index] = lowered.body
+        The bodies of long functions are lowered when they are looked at; one that libcst cannot parse is empty.
+        """
+        if index not in self._bodies:
+            self._bodies[index] = self._lowered(index)
         return self._bodies[index]
 
     def span(self, at: int) -> Span:
@@ -67,33 +64,48 @@ class Module:
     def _told(self, place: Place) -> Span:
         return self.source.span(*place)
 
+    def _lowered(self, index: int) -> Body:
+        from gradguard.lower.python.parsing import lower_text
+
+        text, base, rows_before = self._parsable(index), index * CHUNK, self._rows_before(index)
+        parts = self._parts_of(index)
+        if parts is None:
+            return lower_text(text, base, rows_before).body
+        from gradguard.lower.python.assembly import lower_parts
+
+        return lower_parts(parts, base, rows_before)
+
     def _place(self, at: int) -> tuple[Place, Place]:
         index, number = divmod(at, CHUNK)
-        member = member_at(self._members_of(index), number)
-        key = (index, member)
+        parts = self._parts_of(index)
+        part = parts.at(number) if parts is not None else None
+        key = (index, part)
         if key not in self._places:
-            from gradguard.lower.python.positions import member_places, places
+            from gradguard.lower.python.positions import class_places, part_places, places
 
             rows_before = self._rows_before(index)
-            text = self._parsable(index)
-            self._places[key] = (
-                places(text, rows_before) if member is None else member_places(text, member, rows_before)
-            )
-        return self._places[key][number - (member.first_node if member else 0)]
+            if parts is None:
+                self._places[key] = places(self._parsable(index), rows_before)
+            elif part is None:
+                self._places[key] = class_places(parts, rows_before)
+            else:
+                self._places[key] = part_places(part, rows_before)
+        return self._places[key][number - (part.first_node if part is not None else 0)]
 
-    def _members_of(self, index: int) -> tuple[Member, ...]:
-        if index not in self._members:
-            is_class = self.chunks[index].kind == "class" and bool(self.body(index))
-            self._members[index] = members(self.text(index), self._starts[index]) if is_class else ()
-        return self._members[index]
+    def _parts_of(self, index: int) -> Parts | None:
+        if index not in self._parts:
+            whole = self.chunks[index].kind not in ("class", "function")
+            self._parts[index] = None if whole else parts_of(self.text(index))
+        return self._parts[index]
 
     def _rows_before(self, index: int) -> int:
         return self.chunks[index].first_row - 1
 
     def _parsable(self, index: int) -> str:
-        if index in self._too_deep:
+        text = self.text(index)
+        if is_too_deep(text):
             raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
-        return self.text(index)
+        return text
 
 
 def open_module(source: Source) -> Module:

@@ -72,7 +72,7 @@ class Analysis:
         self._facts = load(dict(self._group.settings.frameworks))
         self._disk = Disk()
         self._loose = {key_of(source): source for source in self._group.loose}
-        self._imports = Imports(set(self._loose), self._disk)
+        self._imports = Imports(set(self._loose), self._disk, unfollowed=self._facts.unfollowed)
         self._reach = Reach(self._imports, self._text)
         self._open: OrderedDict[str, Module | None] = OrderedDict()
         self._at_hand: Source | None = None

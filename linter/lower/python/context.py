@@ -19,19 +19,16 @@ class Context:
     """The state of one lowering.
 
     `anchors[n]` is the syntax that the node with handle `base + n` was made from: a libcst node, or the
-    first and the last of several. `starts` are the numbers of the first nodes of the statements in the
-    outermost blocks. `yields` tells whether the function being lowered has had a yield so far.
+    first and the last of several. `yields` tells whether the function being lowered has had a yield so far.
     """
 
-    __slots__ = ("_expressions", "_statements", "anchors", "base", "blocks", "depth", "starts", "yields")
+    __slots__ = ("_expressions", "_statements", "anchors", "base", "depth", "yields")
 
     def __init__(self, base: int, expressions: ExpressionTable, statements: StatementTable) -> None:
         """Takes the first handle, and for each type of libcst node the function that lowers it."""
         self.base = base
         self.anchors: list[Anchor] = []
-        self.starts: list[int] = []
         self.depth = 0
-        self.blocks = 0
         self.yields = False
         self._expressions = expressions
         self._statements = statements
@@ -63,10 +60,6 @@ class Context:
     def body(self, block: cst.BaseSuite) -> Body:
         """The statements of a block, in order."""
         made: list[Stmt] = []
-        self.blocks += 1
         for node in block.body:
-            if self.blocks == 1:
-                self.starts.append(len(self.anchors))
             made += self.statement(node)
-        self.blocks -= 1
         return tuple(made)

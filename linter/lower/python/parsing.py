@@ -18,15 +18,11 @@ from gradguard.lower.unreadable import Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A chunk's tree, its statements, and the syntax behind each handle.
-
-    `starts` holds the number of the first node of each statement in the chunk's outermost blocks.
-    """
+    """A chunk's tree, its statements, and the syntax behind each handle."""
 
     tree: cst.Module
     body: Body
     anchors: list[Anchor]
-    starts: tuple[int, ...]
 
 
 def lower_text(text: str, base: int, rows_before: int) -> Lowered:
@@ -41,7 +37,7 @@ def lower_text(text: str, base: int, rows_before: int) -> Lowered:
             tree.visit(lowering)
     except (RecursionError, MemoryError) as error:
         raise Unreadable(rows_before + 1, 1, "nested too deeply") from error
-    return Lowered(tree, lowering.body, lowering.anchors, lowering.starts)
+    return Lowered(tree, lowering.body, lowering.anchors)
 
 
 def parse_tree(text: str, rows_before: int) -> cst.Module:

@@ -9,14 +9,13 @@ from contextlib import contextmanager
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from gradguard.lower.members import Member
 from gradguard.lower.python.context import Anchor
+from gradguard.lower.parts import Part, Parts
 from gradguard.lower.python.parsing import collection_paused, lower_text
 
 Place = tuple[tuple[int, int], tuple[int, int]]
 Ranges = Mapping[cst.CSTNode, CodeRange]
 _FRAMES = 8_000
-_CLASS = "class _:"
 
 
 def places(text: str, rows_before: int) -> list[tuple[Place, Place]]:
@@ -44,12 +43,18 @@ def _rough_places(text: str, rows_before: int) -> tuple[Place, Place]:
     return (start, (rows_before + 1, len(rows[0]) + 1)), (start, (rows_before + len(rows), len(rows[-1]) + 1))
 
 
-def member_places(text: str, member: Member, rows_before: int) -> list[tuple[Place, Place]]:
-    """Header and extent of each node of one member of the class whose text this is."""
-    rows = text.split("\n")[member.first_row - 1 : member.last_row]
-    alone = "\n".join([_CLASS, *rows, ""])
-    # The class around it is the first node and the first row.
-    return places(alone, rows_before + member.first_row - 2)[1:]
+def class_places(parts: Parts, rows_before: int) -> list[tuple[Place, Place]]:
+    """The same of the class that these are the parts of, without its statements."""
+    (header, (start, _)), *others = places(parts.header, rows_before)
+    row, column = parts.end
+    return [(header, (start, (rows_before + row, column))), *others]
+
+
+def part_places(part: Part, rows_before: int) -> list[tuple[Place, Place]]:
+    """Header and extent of each node of one part of a chunk that follows so many rows."""
+    # The class around it, if any, is the first node and the first row.
+    wrapper = int(part.is_wrapped)
+    return places(part.text, rows_before + part.row - 1 - wrapper)[wrapper:]
 
 
 @contextmanager

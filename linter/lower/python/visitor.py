@@ -45,11 +45,6 @@ class Lowering(cst.CSTVisitor):
         """What each node was made from, in the order of their handles."""
         return self._context.anchors
 
-    @property
-    def starts(self) -> tuple[int, ...]:
-        """The number of the first node of each statement in the outermost blocks."""
-        return tuple(self._context.starts)
-
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Lowers a statement; only the module itself is entered."""
         if isinstance(node, cst.Module):

@@ -1,0 +1,155 @@
+"""Taking a class or a function apart, so that the body of each function can be lowered when it is asked for."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gradguard.ir.nodes import CHUNK
+from gradguard.lower.chunks import parse, pieces
+from gradguard.lower.unreadable import Unreadable
+
+SHORT = 12
+"""Rows below which a piece is not worth taking apart."""
+WRAPPER = "class _:\n"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A statement of a class (or several that share a row), or a function that is a chunk by itself.
+
+    `text` is complete: `WRAPPER` stands before the rows of a class's statement. `row` is the row in the chunk of
+    its own first row, from 1, and `first_node` the number in the chunk of the first node made from it. `header`
+    is the same text with an empty body, where that of a function can wait, else "".
+    """
+
+    text: str
+    row: int
+    first_node: int
+    header: str
+    is_generator: bool
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether a class had to be put around it."""
+        return self.text.startswith(WRAPPER)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A chunk in parts.
+
+    `header` is the class without its statements, "" for a function. `end` is the row and the column (from 1)
+    behind its last character.
+    """
+
+    header: str
+    members: tuple[Part, ...]
+    end: tuple[int, int] = (1, 1)
+
+    def at(self, number: int) -> Part | None:
+        """The part that holds a node; None for the header of a class."""
+        index = bisect_right(self.members, number, key=lambda part: part.first_node) - 1
+        return self.members[index] if index >= 0 else None
+
+
+def parts_of(text: str) -> Parts | None:
+    """The parts of a chunk that is one class or function; None if it is to be lowered as a whole."""
+    lines = text.split("\n")
+    if len(lines) <= SHORT:
+        return None
+    try:
+        body = parse(text).body
+    except Unreadable:
+        return None
+    match body:
+        case [ast.ClassDef() as statement]:
+            return _parts_of_class(statement, lines)
+        case [ast.FunctionDef() | ast.AsyncFunctionDef() as statement]:
+            header = _header(statement, lines, 1)
+            return Parts("", (Part(text, 1, 0, header, _yields(statement)),)) if header else None
+        case _:
+            return None
+
+
+def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
+    found = pieces(statement.body, lines)
+    first = _first_row(statement.body[0])
+    if not found or found[0].first_row != first or not _starts_row(statement.body[0], lines):
+        return None
+    head = lines[: first - 1]
+    members: list[Part] = []
+    number = _room(head)
+    for piece in found:
+        rows = lines[piece.first_row - 1 : piece.last_row]
+        header, yields = "", False
+        match piece.statements:
+            case [ast.FunctionDef() | ast.AsyncFunctionDef() as function]:
+                header, yields = _header(function, lines, piece.first_row), _yields(function)
+        text = WRAPPER + "\n".join(rows) + "\n"
+        members.append(Part(text, piece.first_row, number, header and WRAPPER + header, yields))
+        number += _room(rows)
+    if number >= CHUNK:
+        # The handles of a chunk must not run into those of the next.
+        return None
+    header = "\n".join([*head, f"{_indent(lines[first - 1])}pass", ""])
+    row = statement.end_lineno or len(lines)
+    column = len(lines[row - 1].encode()[: statement.end_col_offset].decode()) + 1
+    return Parts(header, tuple(members), (row, column))
+
+
+def _header(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], row: int) -> str:
+    """The rows of a function from `row` to where its body starts, with an empty body; "" if that saves nothing."""
+    first = _first_row(function.body[0])
+    last = function.end_lineno or first
+    if last - first < SHORT // 2 or not _starts_row(function.body[0], lines):
+        return ""
+    return "\n".join([*lines[row - 1 : first - 1], f"{_indent(lines[first - 1])}pass", ""])
+
+
+def _first_row(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", ())
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _starts_row(statement: ast.stmt, lines: list[str]) -> bool:
+    """Whether nothing but blanks stands before a statement, nor a continued line above it."""
+    row = _first_row(statement)
+    before = lines[row - 2] if row > 1 else ""
+    decorated = row != statement.lineno
+    start = lines[row - 1].lstrip(" \t\f").startswith("@") if decorated else (
+        not lines[row - 1].encode()[: statement.col_offset].strip(b" \t\f")
+    )
+    return start and not before.endswith("\\")
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _room(rows: Sequence[str]) -> int:
+    """More than the nodes that can be made from these rows: a node takes a character or more, bar a few."""
+    return 2 * sum(map(len, rows)) + 2 * len(rows) + 8
+
+
+def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the function itself holds a yield."""
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(function))
+
+
+def _own(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function's body that belong to it and to no function inside it."""
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, _FUNCTIONS):
+            # What decorates a function, or is a default of it, is run by the one around it.
+            pending += [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+        elif isinstance(node, ast.Lambda):
+            pending += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        else:
+            pending.extend(ast.iter_child_nodes(node))
