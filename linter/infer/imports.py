@@ -11,6 +11,8 @@ from gradguard.ir import nodes as ir
 
 ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 CLIMB = 6
+INSTALLED = ("site-packages", "dist-packages")
+"""Folders of installed packages: one does not lead into another."""
 SWITCH = rb"^[\w.]*\bset_grad_enabled\s*\("
 
 
@@ -42,6 +44,8 @@ class Imports:
         if not os.path.isabs(key):
             return None
         for _ in range(CLIMB):
+            if os.path.basename(folder) in INSTALLED and not self._is_own(key, folder, module):
+                return None
             result = self._in_folder(folder, module)
             if result is not None:
                 return result
@@ -52,6 +56,11 @@ class Imports:
                 break
             folder = parent
         return self._in_folder(os.path.join(folder, "src"), module)
+
+    def _is_own(self, key: str, folder: str, module: str) -> bool:
+        """Whether a module belongs to the same installed package as the file `key`."""
+        own = os.path.relpath(key, folder).split(os.sep, 1)[0]
+        return module.partition(".")[0] == own
 
     def _exists(self, path: str) -> bool:
         return self.disk.is_file(path) or path in self.known

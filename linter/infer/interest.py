@@ -23,7 +23,8 @@ SINKS = frozenset(
 )
 MODES = frozenset(["no_grad", "inference_mode", "set_grad_enabled", "enable_grad"])
 _WORDS = re.compile(
-    r"grad|backward|inference_mode|update_params|register_hook|minimize|yield|await|guard|eval|inference"
+    r"backward|grad\b|grad_\b|(?<![.\w])\w*grad|inference_mode|_grad_enabled|update_params|register_hook|minimize"
+    r"|\byield\b|\bawait\b|@[^\n]*(?:[gG]rad|[iI]nference|[gG]uard|[eE]val)"
 )
 _LOOP = re.compile(r"\bfor\b[^\0]*\.grad|\bfor\b[^\0]*[\"']grad[\"']|grad[^\0]*\bfor\b")
 _SETTING = re.compile(r"\bself\.(\w+)\s*(?:=(?!=)|[-+*/%@&|^]=|//=|\*\*=|<<=|>>=)")
@@ -31,7 +32,7 @@ _SETTING = re.compile(r"\bself\.(\w+)\s*(?:=(?!=)|[-+*/%@&|^]=|//=|\*\*=|<<=|>>=
 
 def is_interesting(function: ir.Function) -> bool:
     """Whether a function holds a guard, a switch or a place that asks for a gradient."""
-    if function.unread is not None and _WORDS.search(function.unread.lower()) is None:
+    if function.unread is not None and _WORDS.search(function.unread) is None:
         return False
     for node in walk(function.body):
         match node:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from gradguard.discover.disk import Seen
 from gradguard.infer.imports import Imports
-from gradguard.infer.outlines import SINK, Outline, outlines
+from gradguard.infer.outlines import GUARDING, HANDING, SINK, Outline, holds, outlines
 
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))",
@@ -34,6 +34,28 @@ COMMON = IMPLICIT | frozenset([*dir(dict), *dir(list), *dir(str), *_EVERYDAY.spl
 """Names that say nothing of who is called: they count only within a file."""
 
 Reader = Callable[[str], "str | None"]
+Patterns = tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportText:
+    """An import as its text tells it: `from ..module import names` has level 2."""
+
+    module: str
+    level: int
+    names: frozenset[str]
+    is_star: bool
+
+
+def _imports_in(text: str) -> Iterator[ImportText]:
+    for match in IMPORT.finditer(text):
+        names = match[3] or ""
+        yield ImportText(
+            match[2] or "" if match[4] is None else match[4],
+            len(match[1] or ""),
+            frozenset(re.findall(r"\w+", names)),
+            names.strip() == "*",
+        )
 
 
 @dataclass(slots=True)
@@ -47,6 +69,9 @@ class Reach:
     within: dict[str, frozenset[str]] = field(default_factory=dict)
     shaping: dict[str, frozenset[str]] = field(default_factory=dict)
     guarding: dict[str, frozenset[str]] = field(default_factory=dict)
+    held: dict[tuple[str, Patterns], bool] = field(default_factory=dict)
+    statements: dict[str, tuple[ImportText, ...]] = field(default_factory=dict)
+    origins: dict[Hashable, tuple[dict[str, frozenset[str]], Seen]] = field(default_factory=dict)
 
     def reaching(self, key: str) -> frozenset[str]:
         """The names of functions that lead to a sink, as far as the file `key` calls them: its own, and those of
@@ -55,9 +80,10 @@ class Reach:
 
     def _reaching(self, key: str) -> frozenset[str]:
         imported: set[str] = set()
-        text = self.read(key) or ""
-        for path in set(self._imported(key, text, 0)):
+        for path in {path for one in self._statements(key) for path in self._origins_of(key, one, 0)}:
             imported |= self._within(path) - COMMON - {""}
+        if not imported and not self._holds(key, SINK):
+            return frozenset()
         return closed(self._outlines(key), imported)
 
     def _outlines(self, key: str) -> list[Outline]:
@@ -66,54 +92,76 @@ class Reach:
             self.own[key] = outlines(self.read(key) or "")
         return self.own[key]
 
+    def _holds(self, key: str, patterns: Patterns) -> bool:
+        """Whether a file holds one of the patterns anywhere, which is cheaper to tell than where."""
+        self.imports.disk.seen.contents.add(key)
+        if (key, patterns) not in self.held:
+            self.held[key, patterns] = holds(self.read(key) or "", patterns)
+        return self.held[key, patterns]
+
     def _within(self, key: str) -> frozenset[str]:
         self.imports.disk.seen.contents.add(key)
         if key not in self.within:
-            holds = SINK.search(self.read(key) or "") is not None
-            self.within[key] = closed(self._outlines(key), set()) if holds else frozenset()
+            own = self._outlines(key) if self._holds(key, SINK) else []
+            self.within[key] = closed(own, set())
         return self.within[key]
 
-    def _imported(
-        self, key: str, text: str, depth: int, wanted: frozenset[str] | None = None
-    ) -> Iterator[str]:
-        """The files that imports name; a package's own file stands for those it takes the names from."""
-        found = list(IMPORT.finditer(text))
-        many = len(found) > MOST_STARS
-        for match in found:
-            names = frozenset(re.findall(r"\w+", match[3] or ""))
-            if wanted is not None and not names & wanted and (many or (match[3] or "").strip() != "*"):
-                continue
-            module = match[2] if match[4] is None else match[4]
-            path = self.imports.resolve(key, module or "", len(match[1] or ""))
-            if path is None:
-                continue
-            yield path
-            if os.path.basename(path) == "__init__.py":
-                folder = os.path.dirname(path)
-                yield from filter(None, (self.imports.submodule(folder, name) for name in names))
-                if depth < 2:
-                    yield from self._imported(path, self.read(path) or "", depth + 1, names)
+    def _statements(self, key: str) -> tuple[ImportText, ...]:
+        self.imports.disk.seen.contents.add(key)
+        if key not in self.statements:
+            self.statements[key] = tuple(_imports_in(self.read(key) or ""))
+        return self.statements[key]
+
+    def _origins_of(self, key: str, statement: ImportText, depth: int) -> Iterator[str]:
+        """The files that an import names; a package's own file stands for those it takes the names from."""
+        path = self.imports.resolve(key, statement.module, statement.level)
+        if path is None:
+            return
+        yield path
+        if os.path.basename(path) != "__init__.py":
+            return
+        folder = os.path.dirname(path)
+        yield from filter(None, (self.imports.submodule(folder, name) for name in statement.names))
+        if depth < 2:
+            origins = self._origins(path, depth + 1)
+            for name in (*statement.names, "*"):
+                yield from origins.get(name, ())
+
+    def _origins(self, key: str, depth: int) -> dict[str, frozenset[str]]:
+        """The files that each name a package's own file imports may come from; "*" stands for every name."""
+        disk = self.imports.disk
+        return disk.remembered(self.origins, (key, depth), lambda: self._gathered(key, depth))
+
+    def _gathered(self, key: str, depth: int) -> dict[str, frozenset[str]]:
+        statements = self._statements(key)
+        found: dict[str, frozenset[str]] = {}
+        for statement in statements:
+            names = ("*",) if statement.is_star and len(statements) <= MOST_STARS else statement.names
+            origins = frozenset(self._origins_of(key, statement, depth)) if names else frozenset()
+            for name in names:
+                found[name] = found.get(name, frozenset()) | origins
+        return found
 
     def is_plain(self, key: str) -> bool:
         """Whether no function of a file leads to a sink or hands work on."""
-        return not self.reaching(key) and not any(one.sinks or one.hands for one in self._outlines(key))
+        return not self.reaching(key) and not self._holds(key, SINK) and not self._holds(key, HANDING)
 
     def may_guard(self, key: str, name: str, depth: int = 0) -> bool:
         """Whether the name that a file defines or imports may have to do with guards."""
         if any(one.name == name for one in self._outlines(key)):
             return self.guards(key, name)
-        text = self.read(key) or ""
-        for match in IMPORT.finditer(text):
-            if name in re.findall(r"\w+", match[3] or "") and depth < 4:
-                path = self.imports.resolve(key, match[2] or "", len(match[1] or ""))
+        for one in self._statements(key):
+            if name in one.names and depth < 4:
+                path = self.imports.resolve(key, one.module, one.level)
                 return path is not None and self.may_guard(path, name, depth + 1)
         return True
 
     def leads(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file leads to a sink ("" for the top level)."""
-        names = self.reaching(key)
-        if name in names or (not name and self._works(key)):
+        if name in self.reaching(key) or (not name and self._works(key)):
             return True
+        if not self._holds(key, SINK) and not self._holds(key, HANDING):
+            return False
         return any(
             (one.sinks and one.name in IMPLICIT) or (one.hands and one.name == name)
             for one in self._outlines(key)
@@ -122,6 +170,8 @@ class Reach:
     def _works(self, key: str) -> bool:
         """Whether a file's top level does something itself: it guards, or calls a function that hands work on, or
         makes an object of a class where some function leads to a sink."""
+        if not any(self._holds(key, patterns) for patterns in (GUARDING, HANDING, SINK)):
+            return False
         own = self._outlines(key)
         top = own[-1]
         if top.guards or any(one.hands and one.name in top.calls for one in own):
@@ -145,7 +195,7 @@ class Reach:
     def guards(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file, or one of the file that it calls, names a guard."""
         if key not in self.guarding:
-            own = self._outlines(key)
+            own = self._outlines(key) if self._holds(key, GUARDING) else []
             self.guarding[key] = frozenset(one.name for one in own if one.guards)
         return name in self.guarding[key]
 

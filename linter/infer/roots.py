@@ -107,11 +107,14 @@ def _is_suspect(top: Frame, key: str, index: int) -> bool:
     """Whether a top-level piece holds a guard, a sink, or a name that this file gives to one."""
     from gradguard.sift.tokens import aliases, sift_text
 
-    lowered = top.run.program.modules[key]
-    words = top.run.words.get(key)
-    if words is None:
-        words = top.run.words[key] = aliases(lowered.source.text) | top.run.facts.words
-    return sift_text(lowered.text(index), words)
+    known = top.run.suspects.get((key, index))
+    if known is None:
+        lowered = top.run.program.modules[key]
+        words = top.run.words.get(key)
+        if words is None:
+            words = top.run.words[key] = aliases(lowered.source.text) | top.run.facts.words
+        known = top.run.suspects[key, index] = sift_text(lowered.text(index), words)
+    return known
 
 
 def _bind_suspects(top: Frame, state: State, key: str) -> None:

@@ -54,6 +54,7 @@ class Run:
     live: list[tuple[Site, Root]] = field(default_factory=list)
     made_under_inference: dict[int, ModuleMadeUnderInference] = field(default_factory=dict)
     words: dict[str, frozenset[str]] = field(default_factory=dict)
+    suspects: dict[tuple[str, int], bool] = field(default_factory=dict)
     importing: set[Any] = field(default_factory=set)
     module_scopes: dict[str, int] = field(default_factory=dict)
     optimized: dict[int, Site] = field(default_factory=dict)

@@ -16,19 +16,9 @@ DEEPEST_MAPPING_PATTERN = 7
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-def is_too_deep(text: str) -> bool:
-    """Whether a text nests too deeply to be parsed into a tree; False where only the tree parser knows."""
-    from gradguard.lower.chunks import parse
-    from gradguard.lower.unreadable import Unreadable
-
-    if len(text) <= DEEPEST and "case" not in text:
-        return False
-    try:
-        statements = parse(text).body
-    except Unreadable as error:
-        return not isinstance(error.__cause__, SyntaxError)
-    gauge = DepthGauge(text.split("\n"))
-    return any(map(gauge.is_too_deep, statements))
+def may_be_too_deep(text: str) -> bool:
+    """Whether a text is long enough, or holds what a few levels of are too many."""
+    return len(text) > DEEPEST or "case" in text
 
 
 class DepthGauge:

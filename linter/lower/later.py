@@ -1,46 +1,72 @@
-"""A function whose body is lowered when it is first looked at."""
+"""A function that is lowered when it is first looked at."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from gradguard.ir.nodes import Body, Function
+from gradguard.ir.nodes import Body, Expr, Function, Param
+from gradguard.lower.parts import Sketch
 
-_HELD = ("name", "params", "decorators", "is_async", "is_generator", "at", "returns")
+Make = Callable[[], Function]
 
 
 class LaterFunction(Function):
-    """As any function of the IR, but for when its body is made.
+    """As any function of the IR, but for when it is made: first what is in its header, then its body.
 
     Two are equal only if they are one: comparing bodies would lower them.
     """
 
-    __slots__ = ("_body", "_make", "_text")
+    __slots__ = ("_header", "_text", "_whole")
 
-    def __init__(self, header: Function, is_generator: bool, text: str, make: Callable[[], Body]) -> None:
-        """Takes what stands in the header, the text of the whole function, and what lowers the body."""
-        for name in _HELD:
-            object.__setattr__(self, name, getattr(header, name))
-        object.__setattr__(self, "is_generator", is_generator)
-        object.__setattr__(self, "_text", text)
-        object.__setattr__(self, "_make", make)
-        object.__setattr__(self, "_body", None)
+    def __init__(
+        self, sketch: Sketch, at: int, text: str, header: Function | Make, whole: Make
+    ) -> None:
+        """Takes what is known of the function, its text, and what lowers its header and all of it.
+
+        The header of a function with decorators is made already.
+        """
+        known = {
+            "name": sketch.name,
+            "at": at,
+            "is_async": sketch.is_async,
+            "is_generator": sketch.is_generator,
+            "decorators": header.decorators if isinstance(header, Function) else (),
+        }
+        for slot, value in {**known, "_header": header, "_whole": whole, "_text": text}.items():
+            object.__setattr__(self, slot, value)
+
+    @property
+    def params(self) -> tuple[Param, ...]:  # type: ignore[override]
+        """The parameters of the function."""
+        return self._made_header().params
+
+    @property
+    def returns(self) -> Expr | None:  # type: ignore[override]
+        """What the function says it returns."""
+        return self._made_header().returns
 
     @property
     def body(self) -> Body:  # type: ignore[override]
         """The statements of the function."""
-        made: Body | None = self._body
-        if made is None:
-            made = self._make()
-            object.__setattr__(self, "_body", made)
-        return made
+        if callable(self._whole):
+            whole = self._whole()
+            object.__setattr__(self, "_whole", whole)
+            object.__setattr__(self, "_header", whole)
+        body: Body = self._whole.body
+        return body
 
     @property
     def unread(self) -> str | None:
         """The text of the function, as long as its body is not lowered."""
         text: str = self._text
-        return text if self._body is None else None
+        return text if callable(self._whole) else None
+
+    def _made_header(self) -> Function:
+        if callable(self._header):
+            object.__setattr__(self, "_header", self._header())
+        header: Function = self._header
+        return header
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same object."""
@@ -52,16 +78,8 @@ class LaterFunction(Function):
 
     def __reduce__(self) -> Any:  # noqa: ANN401
         """Pickled as a plain function, body and all."""
+        body = self.body
         return (
             Function,
-            (
-                self.name,
-                self.params,
-                self.body,
-                self.decorators,
-                self.is_async,
-                self.is_generator,
-                self.at,
-                self.returns,
-            ),
+            (self.name, self.params, body, self.decorators, self.is_async, self.is_generator, self.at, self.returns),
         )

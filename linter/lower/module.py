@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 from gradguard.findings import Span
 from gradguard.ir.nodes import CHUNK, Body
-from gradguard.lower.chunks import Chunk, cut
-from gradguard.lower.depth import is_too_deep
+from gradguard.lower.chunks import Chunk, cut, parse
+from gradguard.lower.depth import DepthGauge, may_be_too_deep
 from gradguard.lower.parts import Part, Parts, parts_of
 from gradguard.lower.unreadable import Unreadable
 from gradguard.source import Source
@@ -67,10 +69,10 @@ class Module:
     def _lowered(self, index: int) -> Body:
         from gradguard.lower.python.parsing import lower_text
 
-        text, base, rows_before = self._parsable(index), index * CHUNK, self._rows_before(index)
+        base, rows_before = index * CHUNK, self._rows_before(index)
         parts = self._parts_of(index)
         if parts is None:
-            return lower_text(text, base, rows_before).body
+            return lower_text(self.text(index), base, rows_before).body
         from gradguard.lower.python.assembly import lower_parts
 
         return lower_parts(parts, base, rows_before)
@@ -85,7 +87,7 @@ class Module:
 
             rows_before = self._rows_before(index)
             if parts is None:
-                self._places[key] = places(self._parsable(index), rows_before)
+                self._places[key] = places(self.text(index), rows_before)
             elif part is None:
                 self._places[key] = class_places(parts, rows_before)
             else:
@@ -93,19 +95,29 @@ class Module:
         return self._places[key][number - (part.first_node if part is not None else 0)]
 
     def _parts_of(self, index: int) -> Parts | None:
+        """The parts of a chunk, None if it is lowered as a whole; raises `Unreadable` if it is too deep."""
         if index not in self._parts:
-            whole = self.chunks[index].kind not in ("class", "function")
-            self._parts[index] = None if whole else parts_of(self.text(index))
+            text = self.text(index)
+            apart = self.chunks[index].kind in ("class", "function")
+            statements = _statements(text) if apart or may_be_too_deep(text) else []
+            gauge = DepthGauge(text.split("\n"))
+            if any(map(gauge.is_too_deep, statements)):
+                raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
+            self._parts[index] = parts_of(text, statements) if apart else None
         return self._parts[index]
 
     def _rows_before(self, index: int) -> int:
         return self.chunks[index].first_row - 1
 
-    def _parsable(self, index: int) -> str:
-        text = self.text(index)
-        if is_too_deep(text):
-            raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
-        return text
+
+def _statements(text: str) -> list[ast.stmt]:
+    """The statements of a chunk; none where only the tree parser can read it."""
+    try:
+        return parse(text).body
+    except Unreadable as error:
+        if isinstance(error.__cause__, SyntaxError):
+            return []
+        raise
 
 
 def open_module(source: Source) -> Module:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradguard.ir.nodes import CHUNK
-from gradguard.lower.chunks import parse, pieces
-from gradguard.lower.unreadable import Unreadable
+from gradguard.lower.chunks import pieces
 
 SHORT = 12
 """Rows below which a piece is not worth taking apart."""
@@ -18,19 +17,30 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
+class Sketch:
+    """What the cheap parser tells of a function. `header` is its text with an empty body, "" where that would
+    save nothing."""
+
+    name: str
+    is_async: bool
+    is_generator: bool
+    is_decorated: bool
+    header: str
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A statement of a class (or several that share a row), or a function that is a chunk by itself.
 
     `text` is complete: `WRAPPER` stands before the rows of a class's statement. `row` is the row in the chunk of
-    its own first row, from 1, and `first_node` the number in the chunk of the first node made from it. `header`
-    is the same text with an empty body, where that of a function can wait, else "".
+    its own first row, from 1, and `first_node` the number in the chunk of the first node made from it. `function`
+    is what is known of a function that can wait.
     """
 
     text: str
     row: int
     first_node: int
-    header: str
-    is_generator: bool
+    function: Sketch | None
 
     @property
     def is_wrapped(self) -> bool:
@@ -56,21 +66,18 @@ class Parts:
         return self.members[index] if index >= 0 else None
 
 
-def parts_of(text: str) -> Parts | None:
-    """The parts of a chunk that is one class or function; None if it is to be lowered as a whole."""
+def parts_of(text: str, body: list[ast.stmt]) -> Parts | None:
+    """The parts of a chunk that is one class or function, from its text and its statement; None if it is to be
+    lowered as a whole."""
     lines = text.split("\n")
     if len(lines) <= SHORT:
-        return None
-    try:
-        body = parse(text).body
-    except Unreadable:
         return None
     match body:
         case [ast.ClassDef() as statement]:
             return _parts_of_class(statement, lines)
         case [ast.FunctionDef() | ast.AsyncFunctionDef() as statement]:
-            header = _header(statement, lines, 1)
-            return Parts("", (Part(text, 1, 0, header, _yields(statement)),)) if header else None
+            sketch = _sketch(statement, lines, 1, "")
+            return Parts("", (Part(text, 1, 0, sketch),)) if sketch is not None else None
         case _:
             return None
 
@@ -85,12 +92,12 @@ def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
     number = _room(head)
     for piece in found:
         rows = lines[piece.first_row - 1 : piece.last_row]
-        header, yields = "", False
+        sketch = None
         match piece.statements:
             case [ast.FunctionDef() | ast.AsyncFunctionDef() as function]:
-                header, yields = _header(function, lines, piece.first_row), _yields(function)
+                sketch = _sketch(function, lines, piece.first_row, WRAPPER)
         text = WRAPPER + "\n".join(rows) + "\n"
-        members.append(Part(text, piece.first_row, number, header and WRAPPER + header, yields))
+        members.append(Part(text, piece.first_row, number, sketch))
         number += _room(rows)
     if number >= CHUNK:
         # The handles of a chunk must not run into those of the next.
@@ -99,6 +106,23 @@ def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
     row = statement.end_lineno or len(lines)
     column = len(lines[row - 1].encode()[: statement.end_col_offset].decode()) + 1
     return Parts(header, tuple(members), (row, column))
+
+
+def _sketch(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], row: int, wrapper: str
+) -> Sketch | None:
+    """What is known of a function whose rows start at `row`; None if it has to be lowered at once."""
+    header = _header(function, lines, row)
+    text = lines[row - 1 : function.end_lineno]
+    if function.decorator_list and not header:
+        return None
+    return Sketch(
+        function.name,
+        isinstance(function, ast.AsyncFunctionDef),
+        any("yield" in line for line in text) and _yields(function),
+        bool(function.decorator_list),
+        header and wrapper + header,
+    )
 
 
 def _header(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], row: int) -> str:

@@ -1,11 +1,11 @@
-"""A class or a function from its parts, the bodies of long functions left for later."""
+"""A class or a function from its parts, functions left for later."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from gradguard.ir.nodes import Body, ClassDef, FunctionDef
+from gradguard.ir.nodes import Body, ClassDef, Function, FunctionDef
 from gradguard.lower.later import LaterFunction
 from gradguard.lower.parts import Part, Parts
 from gradguard.lower.python.parsing import lower_text
@@ -26,24 +26,24 @@ def lower_parts(parts: Parts, base: int, rows_before: int) -> Body:
 
 
 def _lower_part(part: Part, base: int, rows_before: int) -> Body:
-    if not part.header:
+    sketch = part.function
+    if sketch is None:
         return _statements(part, part.text, base, rows_before)
-    (statement,) = _statements(part, part.header, base, rows_before)
+    at = base + part.first_node
+    whole = partial(_function, part, part.text, base, rows_before)
+    header = partial(_function, part, sketch.header, base, rows_before) if sketch.header else whole
+    later = LaterFunction(sketch, at, part.text, header() if sketch.is_decorated else header, whole)
+    return (FunctionDef(later, at),)
+
+
+def _function(part: Part, text: str, base: int, rows_before: int) -> Function:
+    """The function that a text of the part lowers to; one that libcst cannot parse does nothing."""
+    try:
+        (statement,) = _statements(part, text, base, rows_before)
+    except Unreadable:
+        return Function("", (), (), (), False, False, base + part.first_node)
     assert isinstance(statement, FunctionDef)
-    later = LaterFunction(statement.function, part.is_generator, part.text, _body_of(part, base, rows_before))
-    return (FunctionDef(later, statement.at),)
-
-
-def _body_of(part: Part, base: int, rows_before: int) -> Callable[[], Body]:
-    def make() -> Body:
-        try:
-            (statement,) = _statements(part, part.text, base, rows_before)
-        except Unreadable:
-            return ()
-        assert isinstance(statement, FunctionDef)
-        return statement.function.body
-
-    return make
+    return statement.function
 
 
 def _statements(part: Part, text: str, base: int, rows_before: int) -> Body:
