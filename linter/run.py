@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from gradguard.source import Source
 
 if TYPE_CHECKING:
     from gradguard.cache.memory import Memory
+    from gradguard.rule import Rule
     from gradguard.work.analysis import Group
     from gradguard.work.result import Result
     from gradguard.work.sights import Sights
@@ -48,13 +50,15 @@ class Opened:
 class Outcome:
     """What a run has to say.
 
-    `report` holds what is to be shown, `sources` the texts as written by file name, `skipped` the files
-    that are none of ours, `unopened` the files that could not be read at all or whose analysis
-    failed, `unread` those that could not be read or parsed while GRD000 is silenced for them.
+    `report` holds what is to be shown, `sources` the texts as written by file name, `rules` all rules, as far
+    as something has to be said of them; `skipped` are the files that are none of ours, `unopened` the files
+    that could not be read at all or whose analysis failed, `unread` those that could not be read or parsed
+    while GRD000 is silenced for them.
     """
 
     report: Report
     sources: Mapping[str, Source]
+    rules: tuple[Rule, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     unopened: tuple[Failure, ...] = ()
     unread: tuple[Failure, ...] = ()
@@ -98,11 +102,14 @@ def check(
     `jobs` is the most processes to use (0: as the machine likes), `memories` take down what is found.
     Raises SettingsError where the settings name an unknown rule.
     """
-    _check_settings(opened)
-    analysed = _analyse(opened, meter, jobs, memories or {})
+    memories = memories or {}
+    _check_settings(opened, memories)
+    analysed = _analyse(opened, meter, jobs, memories)
     found, unparsed = analysed.found, analysed.unparsed
-    opened = _with_texts(opened, found)
-    wanted = _wanted(opened)
+    places = _places(found)
+    opened = _with_texts(opened, places)
+    rules = known_rules(memories) if any(isinstance(file.loaded, Source | Failure) for file in opened) else ()
+    wanted = _wanted(opened, rules)
     shown: list[Finding] = []
     unopened: list[Failure] = list(analysed.broken)
     unparsed_told: list[Failure] = []
@@ -112,13 +119,14 @@ def check(
             case Failure(filename=filename) as failure:
                 (unopened if UNREADABLE in wanted[filename] else unread).append(failure)
             case Source(filename=filename) as source:
-                kept = _kept(file, source, found.get(filename, ()), wanted[filename])
+                kept = _kept(file, source, found.get(filename, ()), wanted[filename], rules)
                 shown.extend(kept)
                 told = any(finding.code == UNREADABLE for finding in kept)
                 (unparsed_told if told else unread).extend(unparsed.get(filename, ()))
     return Outcome(
         Report(tuple(shown), (*unopened, *unparsed_told), _checked(opened, analysed)),
-        _sources(opened),
+        _sources(opened, places),
+        rules,
         tuple(file.loaded for file in opened if isinstance(file.loaded, Skipped)),
         tuple(unopened),
         tuple(unread),
@@ -140,13 +148,22 @@ def list_guards(opened: Sequence[Opened]) -> tuple[tuple[GuardRecord, ...], tupl
     return tuple(ordered), tuple(failures)
 
 
-def _check_settings(opened: Sequence[Opened]) -> None:
-    naming = {file.settings for file in opened if file.settings.selections or file.settings.per_file_ignores}
-    if naming:
-        from gradguard.pipeline import rules
+def known_rules(memories: Mapping[Settings, Memory]) -> tuple[Rule, ...]:
+    """All rules; without their checks where a memory knows them and they need not be imported."""
+    for memory in memories.values():
+        if memory.rules:
+            return memory.rules
+    from gradguard.pipeline import rules
 
-        for settings in naming:
-            check_entries(settings, rules())
+    for memory in memories.values():
+        memory.rules = rules()
+    return rules()
+
+
+def _check_settings(opened: Sequence[Opened], memories: Mapping[Settings, Memory]) -> None:
+    naming = {file.settings for file in opened if file.settings.selections or file.settings.per_file_ignores}
+    for settings in naming:
+        check_entries(settings, known_rules(memories))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,20 +186,19 @@ def _analyse(
     found: dict[str, list[Finding]] = defaultdict(list)
     unparsed: dict[str, list[Failure]] = defaultdict(list)
     broken: list[Failure] = []
-    by_settings: dict[Settings, list[Finding]] = defaultdict(list)
+    seen: list[Finding] = []
     for file in telling:
         result = file.loaded if isinstance(file.loaded, Known) else results[file.loaded.filename]
-        by_settings[file.settings].extend(result.findings)
+        seen.extend(result.findings)
         if result.unparsed is not None:
             unparsed[file.loaded.filename].append(result.unparsed)
         if not isinstance(result, Known) and result.broken is not None:
             broken.append(result.broken)
-    for findings in by_settings.values():
-        if findings:
-            from gradguard.pipeline import in_order
+    if seen:
+        from gradguard.pipeline import in_order
 
-            for finding in in_order(findings):
-                found[finding.span.filename].append(finding)
+        for finding in in_order(seen):
+            found[finding.span.filename].append(finding)
     return _Analysed(found, unparsed, tuple(broken))
 
 
@@ -216,28 +232,31 @@ def _group(settings: Settings, opened: Sequence[Opened]) -> Group:
     """What the analysis has to know of all files that the same settings hold for."""
     from gradguard.work.analysis import Group, key_of
 
-    telling = [
-        file for file in opened if file.settings == settings and isinstance(file.loaded, Known | Source)
-    ]
-    return Group(
-        settings,
-        {file.path: file.loaded.filename for file in opened},
-        frozenset(key_of(file.loaded) if isinstance(file.loaded, Source) else file.path for file in telling),
-        tuple(file.loaded for file in telling if isinstance(file.loaded, Source) and not file.loaded.path),
+    loose = tuple(
+        file.loaded
+        for file in opened
+        if file.settings == settings and isinstance(file.loaded, Source) and not file.loaded.path
     )
+    names = {file.path: file.loaded.filename for file in opened if file.loaded not in loose}
+    return Group(settings, names, frozenset(names).union(map(key_of, loose)), loose)
 
 
-def _with_texts(opened: Sequence[Opened], found: Mapping[str, list[Finding]]) -> Sequence[Opened]:
-    """Read those of the known files that have something to show or to say, once more."""
-    places = {
+def _places(found: Mapping[str, list[Finding]]) -> frozenset[str]:
+    """The names of the files that the findings lie in or speak of."""
+    return frozenset(
         span.filename
         for findings in found.values()
         for finding in findings
         for span in (finding.span, *(step.span for step in finding.witness))
-    }
+    )
+
+
+def _with_texts(opened: Sequence[Opened], places: frozenset[str]) -> Sequence[Opened]:
+    """Read those of the files whose text is not at hand once more, if they have something to show or to say."""
     return [
         replace(file, loaded=load_file(Target(file.path, file.loaded.filename), lambda data, language: True))
-        if isinstance(file.loaded, Known) and (file.loaded.commented or file.loaded.filename in places)
+        if isinstance(file.loaded, Clean | Known)
+        and (file.loaded.filename in places or (isinstance(file.loaded, Known) and file.loaded.commented))
         else file
         for file in opened
     ]
@@ -256,27 +275,27 @@ def _groups(opened: Sequence[Opened]) -> Iterator[tuple[Settings, list[Source]]]
     yield from groups.items()
 
 
-def _wanted(opened: Sequence[Opened]) -> Mapping[str, frozenset[str]]:
+def _wanted(opened: Sequence[Opened], rules: tuple[Rule, ...]) -> Mapping[str, frozenset[str]]:
     """The codes of the rules that speak of each file that has something to tell, by its name."""
     telling = [file for file in opened if isinstance(file.loaded, Source | Failure)]
-    if not telling:
-        return {}
-    from gradguard.pipeline import rules
-
-    known = rules()
-    chosen = {settings: chosen_codes(settings, known) for settings in {file.settings for file in telling}}
+    chosen = {settings: chosen_codes(settings, rules) for settings in {file.settings for file in telling}}
     return {
-        file.loaded.filename: chosen[file.settings] - ignored_in(file.settings, file.path, known)
+        file.loaded.filename: chosen[file.settings] - ignored_in(file.settings, file.path, rules)
         for file in telling
     }
 
 
-def _kept(file: Opened, source: Source, findings: Sequence[Finding], wanted: frozenset[str]) -> list[Finding]:
+def _kept(
+    file: Opened,
+    source: Source,
+    findings: Sequence[Finding],
+    wanted: frozenset[str],
+    rules: tuple[Rule, ...],
+) -> list[Finding]:
     """The findings that the settings of the file ask for and no comment silences, in order."""
     from gradguard.judge.suppress import apply_suppressions
-    from gradguard.pipeline import rules
 
-    left, idle = apply_suppressions(source, findings, rules())
+    left, idle = apply_suppressions(source, findings, rules)
     likely_too = file.settings.min_confidence == "likely"
     kept = [
         finding
@@ -294,8 +313,17 @@ def _checked(opened: Sequence[Opened], analysed: _Analysed) -> int:
     )
 
 
-def _sources(opened: Sequence[Opened]) -> dict[str, Source]:
-    return {file.loaded.filename: _to_show(file.loaded) for file in opened if isinstance(file.loaded, Source)}
+def _sources(opened: Sequence[Opened], places: frozenset[str]) -> dict[str, Source]:
+    """The texts at hand, and those of files outside of the run that a finding leads through."""
+    sources = {
+        file.loaded.filename: _to_show(file.loaded) for file in opened if isinstance(file.loaded, Source)
+    }
+    outside = places.difference(file.loaded.filename for file in opened)
+    for path in filter(os.path.isabs, outside):
+        loaded = load_file(Target(path, path), lambda data, language: True)
+        if isinstance(loaded, Source):
+            sources[path] = _to_show(loaded)
+    return sources
 
 
 def _to_show(source: Source) -> Source:

@@ -1,10 +1,11 @@
-"""Findings as plain lists, and back."""
+"""Findings and rules as plain lists, and back."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gradguard.findings import Edit, Failure, Finding, Fix, Position, Replay, Span, WitnessStep
+from gradguard.rule import Rule
 
 
 def finding_to_list(finding: Finding) -> list[Any]:
@@ -53,6 +54,17 @@ def failure_from_list(told: list[Any] | None) -> Failure | None:
         return None
     filename, reason = told
     return Failure(_text(filename), _text(reason))
+
+
+def rule_to_list(rule: Rule) -> list[Any]:
+    """What is said of a rule; what it listens to and how it checks is left out."""
+    return [rule.code, rule.name, rule.summary, rule.severity, rule.preview]
+
+
+def rule_from_list(told: list[Any]) -> Rule:
+    """The inverse of `rule_to_list`; raises TypeError or ValueError on anything else."""
+    code, name, summary, severity, preview = told
+    return Rule(_text(code), _text(name), _text(summary), _text(severity), bool(preview))
 
 
 def _from_span(span: Span) -> list[Any]:

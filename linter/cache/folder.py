@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 SUFFIX = ".runs"
 MOST_FILES = 24
 MOST_BYTES = 200_000_000
 TAG = "CACHEDIR.TAG"
+IGNORE = ".gitignore"
 _TAG_TEXT = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# What gradguard found in earlier runs. It may be removed at any time: `gradguard clean`.\n"
 )
+_IGNORE_TEXT = "*\n"
+# A manifest, or one that was being written when its process ended.
+_OURS = re.compile(rf"[0-9a-f]{{24}}{re.escape(SUFFIX)}(?:\.\d+\.[0-9a-f]{{8}})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """How many files of a cache were removed, their bytes, and whether the folder is gone as well."""
+
+    files: int
+    bytes: int
+    folder: bool
 
 
 def read(folder: str, name: str) -> bytes | None:
@@ -25,9 +41,13 @@ def read(folder: str, name: str) -> bytes | None:
 
 
 def write(folder: str, name: str, data: bytes) -> None:
-    """Put a file into the cache, whole or not at all; a folder that cannot be written to stays as it is."""
+    """Put a file into the cache, whole or not at all.
+
+    Nothing is written into a folder that cannot be written to, or in which other things lie.
+    """
     with suppress(OSError, ValueError):
-        _make(folder)
+        if not _make(folder):
+            return
         target = os.path.join(folder, name)
         # The name is this process's own, so that runs at the same time cannot mix their bytes.
         half = f"{target}.{os.getpid()}.{os.urandom(4).hex()}"
@@ -42,19 +62,28 @@ def write(folder: str, name: str, data: bytes) -> None:
         _prune(folder, name)
 
 
-def remove(folder: str) -> bool:
-    """Remove the files of a cache, and the folder if nothing else is in it; whether there was one.
+def remove(folder: str) -> Removed | None:
+    """Remove the files of a cache, and the folder if nothing else is in it; None if there was no cache.
 
-    A folder that is no cache of gradguard's is left alone. Raises OSError where a file cannot be removed.
+    Only what `write` has put there is removed, and nothing from a folder that `is_foreign`. Raises OSError
+    where a file cannot be removed.
     """
     if not is_cache(folder):
-        return False
-    for name in os.listdir(folder):
-        if name in (TAG, ".gitignore") or _is_ours(name):
-            os.unlink(os.path.join(folder, name))
-    with suppress(OSError):
+        return None
+    names = [name for name in os.listdir(folder) if name == TAG or _is_ours(folder, name)]
+    if read(folder, IGNORE) == _IGNORE_TEXT.encode():
+        names.append(IGNORE)
+    size = 0
+    # The tag last: a removal that stops half-way can be taken up again.
+    for name in sorted(names, key=lambda name: name == TAG):
+        path = os.path.join(folder, name)
+        size += os.lstat(path).st_size
+        os.unlink(path)
+    try:
         os.rmdir(folder)
-    return True
+    except OSError:
+        return Removed(len(names), size, folder=False)
+    return Removed(len(names), size, folder=True)
 
 
 def is_cache(folder: str) -> bool:
@@ -63,31 +92,48 @@ def is_cache(folder: str) -> bool:
     return data is not None and b"gradguard" in data
 
 
-def _is_ours(name: str) -> bool:
-    return SUFFIX in name
+def is_foreign(folder: str) -> bool:
+    """Whether something lies at `folder` that is no cache of ours and cannot become one."""
+    if is_cache(folder):
+        return False
+    try:
+        return not all(name in (TAG, IGNORE) or _OURS.fullmatch(name) for name in os.listdir(folder))
+    except (OSError, ValueError):
+        return os.path.lexists(folder)
 
 
-def _make(folder: str) -> None:
-    if os.path.isfile(os.path.join(folder, TAG)):
-        return
+def _is_ours(folder: str, name: str) -> bool:
+    return _OURS.fullmatch(name) is not None and not os.path.isdir(os.path.join(folder, name))
+
+
+def _make(folder: str) -> bool:
+    """Make the folder a cache, if it may become one."""
+    if is_cache(folder):
+        return True
+    if is_foreign(folder):
+        return False
     os.makedirs(folder, exist_ok=True)
-    for name, text in ((".gitignore", "*\n"), (TAG, _TAG_TEXT)):
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as stream:
-            stream.write(text)
+    with suppress(FileExistsError), open(os.path.join(folder, IGNORE), "x", encoding="utf-8") as stream:
+        stream.write(_IGNORE_TEXT)
+    with open(os.path.join(folder, TAG), "w", encoding="utf-8") as stream:
+        stream.write(_TAG_TEXT)
+    return True
 
 
 def _prune(folder: str, newest: str) -> None:
     """Remove the oldest files beyond what a cache may hold."""
-    found: list[tuple[float, int, str]] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if _is_ours(entry.name) and entry.name != newest:
-                with suppress(OSError):
-                    status = entry.stat()
-                    found.append((status.st_mtime, status.st_size, entry.path))
     kept = 0
-    for place, (_, size, path) in enumerate(sorted(found, reverse=True), start=1):
+    for place, (_, size, path) in enumerate(sorted(_others(folder, newest), reverse=True), start=1):
         kept += size
         if place >= MOST_FILES or kept > MOST_BYTES:
             with suppress(OSError):
                 os.unlink(path)
+
+
+def _others(folder: str, newest: str) -> Iterator[tuple[int, int, str]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _OURS.fullmatch(entry.name) and entry.name != newest:
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    yield status.st_mtime_ns, status.st_size, entry.path

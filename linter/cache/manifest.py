@@ -13,23 +13,33 @@ from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
-from gradguard.cache.encoding import failure_from_list, failure_to_list, finding_from_list, finding_to_list
+from gradguard.cache.encoding import (
+    failure_from_list,
+    failure_to_list,
+    finding_from_list,
+    finding_to_list,
+    rule_from_list,
+    rule_to_list,
+)
+from gradguard.cache.glimpses import Details, Named, details_from, details_to
 from gradguard.discover.disk import Stamp
 from gradguard.findings import Failure, Finding
-from gradguard.work.sights import Glimpse
+from gradguard.rule import Rule
 
-FORMAT = "1"
-CLEAN, SUSPECT, FOLLOWED = 0, 1, 2
-"""What a file is: checked and without anything that a finding needs, checked and analysed, only followed."""
+FORMAT = "2"
+CLEAN, SUSPECT = 1, 2
+"""What a checked file is: without anything that a finding needs, or analysed."""
+_CONTENT = 4
+
+_WRONG = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The result of a file. `checked` names the set of files that its findings were allowed to lie in, `root` is
-    the number of the glimpse that it was made from; `commented`: the file holds a comment that speaks to us."""
+    """The result of a file. `names` tells under which names of files it was last known to hold, `root` is the
+    number of the glimpse that it was made from; `commented`: the file holds a comment that speaks to us."""
 
-    filename: str
-    checked: str
+    names: str
     commented: bool
     findings: tuple[Finding, ...]
     unparsed: Failure | None
@@ -38,25 +48,35 @@ class Entry:
 
 @dataclass(slots=True)
 class Manifest:
-    """What is known: stamps and kinds of files by path, the results of those analysed, times of the folders
-    that were searched, sets of checked files by name. `details` are glimpses that nobody has asked for yet."""
+    """What is known.
 
-    stamps: dict[str, Stamp] = field(default_factory=dict)
-    kinds: dict[str, int] = field(default_factory=dict)
-    folders: dict[str, int] = field(default_factory=dict)
+    `files`: stamps and kinds of checked files; `entries`: the results of those that are suspect; `contents`:
+    stamps of all files that results were made from; `folders`: times of those that were searched. `rules` come
+    without their checks. `unread` are details that nobody has asked for yet.
+    """
+
+    files: dict[str, tuple[Stamp, int]] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
-    checked: dict[str, frozenset[str]] = field(default_factory=dict)
-    details: bytes = b""
-    _glimpses: dict[int, Glimpse] | None = None
+    contents: dict[str, Stamp] = field(default_factory=dict)
+    folders: dict[str, int] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+    unread: bytes = b""
+    _details: Details | None = None
 
-    def glimpses(self) -> dict[int, Glimpse]:
-        """What the results were made from, by number; empty where that part is damaged."""
-        if self._glimpses is None:
+    @property
+    def details(self) -> Details:
+        """What the results were made from; empty where that part is damaged."""
+        if self._details is None:
             try:
-                self._glimpses = _to_glimpses(_checked_json(self.details)) if self.details else {}
-            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-                self._glimpses = {}
-        return self._glimpses
+                self._details = details_from(_checked_json(self.unread)) if self.unread else Details()
+            except _WRONG:
+                self._details = Details()
+        return self._details
+
+    @property
+    def is_detailed(self) -> bool:
+        """Whether the details were asked for, and may thus have changed."""
+        return self._details is not None
 
 
 def manifest_from(data: bytes | None) -> Manifest:
@@ -68,40 +88,44 @@ def manifest_from(data: bytes | None) -> Manifest:
         told = _checked_json(head)
         if told["format"] != FORMAT:
             return Manifest()
-        manifest = Manifest(details=details)
-        for path, time, size, digest, kind in told["files"]:
-            manifest.stamps[path] = (time, size, digest)
-            manifest.kinds[path] = kind
-        manifest.folders = {str(path): int(time) for path, time in told["folders"]}
-        manifest.checked = {str(name): frozenset(paths) for name, paths in told["checked"].items()}
-        for path, filename, checked, commented, findings, unparsed, root in told["entries"]:
-            manifest.entries[path] = Entry(
-                filename,
-                checked,
+        manifest = Manifest(unread=details)
+        _read_stamps(told["stamps"], manifest)
+        manifest.folders = {_path(path): int(time) for path, time in told["folders"]}
+        manifest.rules = tuple(map(rule_from_list, told["rules"]))
+        for path, names, commented, findings, unparsed, root in told["entries"]:
+            manifest.entries[_path(path)] = Entry(
+                names,
                 bool(commented),
                 tuple(map(finding_from_list, findings)),
                 failure_from_list(unparsed),
                 int(root),
             )
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+    except _WRONG:
         return Manifest()
     return manifest
 
 
 def manifest_to(manifest: Manifest) -> bytes:
-    """The bytes of a manifest; glimpses that no result needs are left out."""
-    glimpses = manifest.glimpses()
-    numbers = {old: new for new, old in enumerate(_needed(manifest, glimpses))}
+    """The bytes of a manifest; glimpses that no result needs are left out, and the stamps for them."""
+    if manifest.is_detailed:
+        glimpses = manifest.details.glimpses
+        numbers = {old: new for new, old in enumerate(_needed(manifest, glimpses))}
+        needed = {path for old in numbers for path, *_ in (*glimpses[old].contents, *glimpses[old].matches)}
+        outlined = {path: told for path, told in manifest.details.outlined.items() if path in needed}
+        details = _with_checksum(details_to(Details(glimpses, outlined), numbers))
+        contents = {path: stamp for path, stamp in manifest.contents.items() if path in needed}
+    else:
+        numbers = {entry.root: entry.root for entry in manifest.entries.values()}
+        details, contents = manifest.unread, manifest.contents
     head = {
         "format": FORMAT,
-        "files": [[path, *stamp, manifest.kinds[path]] for path, stamp in manifest.stamps.items()],
+        "stamps": _stamps_to(manifest.files, contents),
         "folders": list(manifest.folders.items()),
-        "checked": {name: sorted(manifest.checked[name]) for name in sorted(_names_used(manifest))},
+        "rules": list(map(rule_to_list, manifest.rules)),
         "entries": [
             [
                 path,
-                entry.filename,
-                entry.checked,
+                entry.names,
                 entry.commented,
                 list(map(finding_to_list, entry.findings)),
                 failure_to_list(entry.unparsed),
@@ -111,15 +135,44 @@ def manifest_to(manifest: Manifest) -> bytes:
             if entry.root in numbers
         ],
     }
-    details = _from_glimpses([glimpses[old] for old in numbers], numbers)
-    return _with_checksum(head) + b"\n" + _with_checksum(details)
+    return _with_checksum(head) + b"\n" + details
 
 
-def _names_used(manifest: Manifest) -> set[str]:
-    return {entry.checked for entry in manifest.entries.values()} & manifest.checked.keys()
+def _stamps_to(files: dict[str, tuple[Stamp, int]], contents: dict[str, Stamp]) -> list[list[Any]]:
+    """Columns: paths, times, sizes, digests and roles. Columns are read faster than rows."""
+    rows: list[tuple[str, int, int, str, int]] = []
+    for path, (stamp, kind) in files.items():
+        rows.append((path, *stamp, kind | (_CONTENT if contents.get(path) == stamp else 0)))
+    for path, stamp in contents.items():
+        if path not in files or files[path][0] != stamp:
+            rows.append((path, *stamp, _CONTENT))
+    return [list(column) for column in zip(*rows, strict=True)] or [[], [], [], [], []]
 
 
-def _needed(manifest: Manifest, glimpses: dict[int, Glimpse]) -> Iterable[int]:
+def _read_stamps(columns: list[list[Any]], manifest: Manifest) -> None:
+    paths, times, sizes, digests, roles = columns
+    if not (_are(str, paths) and _are(int, times) and _are(int, sizes) and _are(str, digests)):
+        raise TypeError("not stamps")
+    stamps = zip(times, sizes, digests, strict=True)
+    for path, stamp, role in zip(paths, stamps, roles, strict=True):
+        kind = role & ~_CONTENT
+        if kind:
+            manifest.files[path] = (stamp, kind)
+        if role & _CONTENT:
+            manifest.contents[path] = stamp
+
+
+def _are(kind: type, values: list[Any]) -> bool:
+    return set(map(type, values)) <= {kind}
+
+
+def _path(told: object) -> str:
+    if not isinstance(told, str):
+        raise TypeError("not a path")
+    return told
+
+
+def _needed(manifest: Manifest, glimpses: dict[int, Named]) -> Iterable[int]:
     waiting = [entry.root for entry in manifest.entries.values()]
     met: dict[int, None] = {}
     while waiting:
@@ -128,50 +181,6 @@ def _needed(manifest: Manifest, glimpses: dict[int, Glimpse]) -> Iterable[int]:
             met[number] = None
             waiting.extend(glimpses[number].through)
     return met
-
-
-def _from_glimpses(glimpses: list[Glimpse], numbers: dict[int, int]) -> dict[str, Any]:
-    texts: dict[str, int] = {}
-
-    def text(told: str) -> int:
-        return texts.setdefault(told, len(texts))
-
-    told = [
-        [
-            [text(path) for path in glimpse.contents],
-            [part for kind, path, answer in glimpse.lookups for part in (kind[0], text(path), answer)],
-            [
-                part
-                for path, pattern, answer in glimpse.matches
-                for part in (text(path), text(pattern.decode("latin-1")), answer)
-            ],
-            [numbers[inner] for inner in glimpse.through if inner in numbers],
-        ]
-        for glimpse in glimpses
-    ]
-    return {"texts": list(texts), "glimpses": told}
-
-
-_KIND_OF = {"f": "file", "p": "place", "l": "listing"}
-
-
-def _to_glimpses(told: dict[str, Any]) -> dict[int, Glimpse]:
-    texts: list[str] = told["texts"]
-    found: dict[int, Glimpse] = {}
-    for number, (contents, lookups, matches, through) in enumerate(told["glimpses"]):
-        found[number] = Glimpse(
-            tuple([texts[path] for path in contents]),
-            tuple(
-                (_KIND_OF[kind], texts[path], answer)
-                for kind, path, answer in zip(lookups[::3], lookups[1::3], lookups[2::3], strict=True)
-            ),
-            tuple(
-                (texts[path], texts[pattern].encode("latin-1"), answer)
-                for path, pattern, answer in zip(matches[::3], matches[1::3], matches[2::3], strict=True)
-            ),
-            tuple(through),
-        )
-    return found
 
 
 def _with_checksum(told: dict[str, Any]) -> bytes:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
+from gradguard.cache.glimpses import Named
 from gradguard.cache.manifest import Entry, Manifest
-from gradguard.discover.disk import UNREAD, holds, python_files, read
-from gradguard.work.sights import Glimpse, listing
+from gradguard.discover.disk import UNREAD, Stamp, holds, python_files, read, text_of, time_of
+from gradguard.work.sights import Lookup, listing
+
+if TYPE_CHECKING:
+    from gradguard.work.facets import Now
 
 
 class Validity:
@@ -17,98 +22,182 @@ class Validity:
     Where times and sizes are as they were, nothing is read; where all of them are, nothing else is looked at.
     """
 
-    def __init__(self, manifest: Manifest) -> None:
-        """Looks at the times of all files and folders that the manifest knows."""
+    def __init__(self, manifest: Manifest, names: Mapping[str, str]) -> None:
+        """`names` are those of the files of this run, by path. Looks at nothing yet."""
         self._manifest = manifest
-        self._touched = {path for path, stamp in manifest.stamps.items() if _time_and_size(path) != stamp[:2]}
-        self._new_folders = [path for path, time in manifest.folders.items() if _folder_time(path) != time]
-        self._changed: dict[str, bool] = {}
-        self._confirmed: list[int] = []
+        self._names = names
+        self._untouched: bool | None = None
+        self._new_folders: list[str] = []
+        self._times: dict[str, tuple[int, int]] = {}
+        self._now: dict[str, Stamp] = {}
+        self._confirmed: dict[str, Stamp] = {}
         self._answers: dict[tuple[str, str], bool | str] = {}
         self._matches: dict[tuple[str, bytes], bool] = {}
-        self._known: dict[int, bool] = {}
-        self._apart: dict[tuple[int, str], bool] = {}
+        self._so: dict[str, bool] = {}
+        self._outlined_so: dict[str, bool] = {}
+        self._seen_now: dict[str, Now] = {}
+        self._still: dict[str, bool] = {}
+        self._nearest: dict[str, str] = {}
+        self._changed_ones: frozenset[int] | None = None
+        self._renamed_ones: frozenset[int] | None = None
 
     @property
-    def untouched(self) -> bool:
-        """Whether nothing at all has another time or size."""
-        return not self._touched and not self._new_folders
+    def is_untouched(self) -> bool:
+        """Whether nothing that any result was made from has another time or size."""
+        if self._untouched is None:
+            manifest = self._manifest
+            self._new_folders = [
+                path for path, time in manifest.folders.items() if _folder_time(path) != time
+            ]
+            self._untouched = not self._new_folders and all(
+                self._time_and_size(path) == stamp[:2] for path, stamp in manifest.contents.items()
+            )
+        return self._untouched
 
-    def has_changed(self, path: str) -> bool:
-        """Whether a known file holds other bytes than it did."""
-        if path not in self._touched:
+    def is_same(self, path: str, stamp: Stamp) -> bool:
+        """Whether a file holds the bytes that it held when it had this stamp."""
+        if self._time_and_size(path) == stamp[:2]:
+            return True
+        if path not in self._now:
+            self._now[path] = read(path)[1]
+        if self._now[path][2] != stamp[2]:
             return False
-        if path not in self._changed:
-            stamp = read(path)[1]
-            self._changed[path] = stamp[2] != self._manifest.stamps[path][2]
-            if not self._changed[path]:
-                self._manifest.stamps[path] = stamp
-                self._confirmed.append(stamp[0])
-        return self._changed[path]
+        self._confirmed[path] = self._now[path]
+        return True
 
-    def has_settled(self, started: int) -> bool:
+    def changed_files(self) -> dict[str, Stamp]:
+        """Files that hold other bytes than results were made from, as far as that was looked at, as they are now."""
+        return {path: self._now[path] for path, so in self._so.items() if not so and path in self._now}
+
+    def newer(self, path: str, stamp: Stamp) -> Stamp:
+        """The stamp of now, if the file had to be read and holds the same bytes; else the one given."""
+        now = self._confirmed.get(path, stamp)
+        return now if now[2] == stamp[2] else stamp
+
+    @property
+    def is_known_touched(self) -> bool:
+        """Whether something was found to be touched."""
+        return self._untouched is False
+
+    def is_settling(self, started: int) -> bool:
         """Whether some time that had to be looked behind can be relied on in the next run."""
-        return any(settled(time, started) for time in self._confirmed) or any(
+        return any(settled(stamp[0], started) for stamp in self._confirmed.values()) or any(
             settled(_folder_time(path), started) for path in self._new_folders
         )
 
-    def holds(self, entry: Entry, checked: frozenset[str], name: str) -> bool:
-        """Whether a result is what an analysis would give now, with the files `checked`, a set called `name`."""
-        if entry.checked != name:
-            before = self._manifest.checked.get(entry.checked)
-            if before is None or not self._is_apart(entry.root, entry.checked, before ^ checked):
-                return False
-        return self.untouched or self._is_so(entry.root)
+    def holds(self, entry: Entry, names: str) -> bool:
+        """Whether a result is what an analysis would give in this run, whose names go by `names`."""
+        same_names = entry.names == names or (self._is_known(entry) and entry.root not in self._renamed())
+        return same_names and self.is_unchanged(entry)
 
-    def _is_so(self, number: int) -> bool:
-        """Whether everything in a glimpse, and in those behind it, is as it was."""
-        known = self._known.get(number)
-        if known is None:
-            # Until it is known, a glimpse that leads back to itself says nothing against it.
-            self._known[number] = True
-            glimpse = self._manifest.glimpses().get(number)
-            known = glimpse is not None and self._is_same(glimpse)
-            self._known[number] = known
-        return known
+    def is_unchanged(self, entry: Entry) -> bool:
+        """Whether all that a result was made from is as it was, whatever the names."""
+        return self.is_untouched or (self._is_known(entry) and entry.root not in self._changed())
 
-    def _is_same(self, glimpse: Glimpse) -> bool:
-        return (
-            all(map(self._is_known, glimpse.contents))
-            and all(self._answer(kind, path) == answer for kind, path, answer in glimpse.lookups)
-            and all(self._match(path, pattern) == answer for path, pattern, answer in glimpse.matches)
-            and all(map(self._is_so, glimpse.through))
+    def _is_known(self, entry: Entry) -> bool:
+        return entry.root in self._manifest.details.glimpses
+
+    def _changed(self) -> frozenset[int]:
+        """The glimpses of which something, or something behind it, is not as it was."""
+        if self._changed_ones is None:
+            details = self._manifest.details
+            lookups = {one for one in set(details.lookups) if not self._is_answer(*one)}
+            matches = {one for one in set(details.matches) if not self._is_match(*one)}
+            own = [
+                number
+                for number, glimpse in details.glimpses.items()
+                if not self._is_read_so(glimpse)
+                or (lookups and not lookups.isdisjoint(glimpse.lookups))
+                or (matches and not matches.isdisjoint(glimpse.matches))
+            ]
+            self._changed_ones = _with_those_before(own, details.glimpses)
+        return self._changed_ones
+
+    def _renamed(self) -> frozenset[int]:
+        """The glimpses of which this run calls some file otherwise."""
+        if self._renamed_ones is None:
+            glimpses = self._manifest.details.glimpses
+            own = [
+                number
+                for number, glimpse in glimpses.items()
+                if any(self._names.get(path) != name for path, name in glimpse.contents)
+            ]
+            self._renamed_ones = _with_those_before(own, glimpses)
+        return self._renamed_ones
+
+    def _is_read_so(self, glimpse: Named) -> bool:
+        """Whether what was seen of the files that were read is as it was."""
+        changed = [path for path, _ in glimpse.contents if not self._is_content_so(path)]
+        return not changed or (
+            set(changed).isdisjoint(glimpse.opened)
+            and all(map(self.is_outlined_so, changed))
+            and all(self._has(*facet) for facet in glimpse.facets if facet[0] in changed)
         )
 
-    def _is_known(self, path: str) -> bool:
-        return path in self._manifest.stamps and not self.has_changed(path)
+    def _is_content_so(self, path: str) -> bool:
+        if path not in self._so:
+            stamp = self._manifest.contents.get(path)
+            self._so[path] = stamp is not None and self.is_same(path, stamp)
+        return self._so[path]
 
-    def _answer(self, kind: str, path: str) -> bool | str:
+    def is_outlined_so(self, path: str) -> bool:
+        """Whether what was outlined of a changed file is as it was."""
+        if path not in self._outlined_so:
+            told = self._manifest.details.outlined.get(path)
+            so = told is not None and all(self._has(path, name, value) for name, value in told.items())
+            self._outlined_so[path] = so
+        return self._outlined_so[path]
+
+    def _has(self, path: str, name: str, value: str) -> bool:
+        """Whether this is still to be seen of a changed file."""
+        if path not in self._seen_now:
+            from gradguard.work.facets import Now
+
+            self._seen_now[path] = Now(text_of(read(path)[0]) or "")
+        return self._seen_now[path].has(name, value)
+
+    def _is_answer(self, kind: str, path: str, answer: bool | str) -> bool:
+        folder = _nearest(_where(kind, path), self._nearest)
+        if folder not in self._still:
+            time = self._manifest.folders.get(folder)
+            self._still[folder] = time is not None and time == _folder_time(folder)
+        if self._still[folder]:
+            return True
         if (kind, path) not in self._answers:
             self._answers[kind, path] = _look(kind, path)
-        return self._answers[kind, path]
+        return self._answers[kind, path] == answer
 
-    def _match(self, path: str, pattern: bytes) -> bool:
+    def _is_match(self, path: str, pattern: bytes, answer: bool) -> bool:
+        if self._is_content_so(path):
+            return True
         if (path, pattern) not in self._matches:
             data = read(path)[0]
             self._matches[path, pattern] = data is not None and holds(data, pattern)
-        return self._matches[path, pattern]
+        return self._matches[path, pattern] == answer
 
-    def _is_apart(self, number: int, name: str, paths: frozenset[str]) -> bool:
-        """Whether none of these files was followed; `name` is that of the set they come from."""
-        known = self._apart.get((number, name))
-        if known is None:
-            self._apart[number, name] = True
-            glimpse = self._manifest.glimpses().get(number)
-            known = (
-                glimpse is not None
-                and paths.isdisjoint(glimpse.contents)
-                and all(self._is_apart(inner, name, paths) for inner in glimpse.through)
-            )
-            self._apart[number, name] = known
-        return known
+    def _time_and_size(self, path: str) -> tuple[int, int]:
+        if path not in self._times:
+            self._times[path] = _time_and_size(path)
+        return self._times[path]
 
 
-def searched_folders(glimpses: Iterable[Glimpse], started: int) -> dict[str, int]:
+def _with_those_before(start: Iterable[int], glimpses: Mapping[int, Named]) -> frozenset[int]:
+    """These glimpses and all that they are behind. A missing one is taken for changed."""
+    before: dict[int, list[int]] = {}
+    met = set(start)
+    for number, glimpse in glimpses.items():
+        for inner in glimpse.through:
+            before.setdefault(inner, []).append(number)
+    met.update(inner for inner in before if inner not in glimpses)
+    waiting = list(met)
+    while waiting:
+        news = [number for number in before.get(waiting.pop(), ()) if number not in met]
+        met.update(news)
+        waiting.extend(news)
+    return frozenset(met)
+
+
+def searched_folders(lookups: Iterable[Lookup], started: int) -> dict[str, int]:
     """The folders in which a change of what lookups found would show, with their times.
 
     A time that is not clearly before `started` (nanoseconds) is given as 0: the folder may change again
@@ -116,7 +205,7 @@ def searched_folders(glimpses: Iterable[Glimpse], started: int) -> dict[str, int
     """
     found: dict[str, int] = {}
     nearest: dict[str, str] = {}
-    for folder in {_where(kind, path) for glimpse in glimpses for kind, path, _ in glimpse.lookups}:
+    for folder in {_where(kind, path) for kind, path, _ in set(lookups)}:
         where = _nearest(folder, nearest)
         if where not in found:
             found[where] = settled(_folder_time(where), started)
@@ -159,11 +248,11 @@ def _time_and_size(path: str) -> tuple[int, int]:
         status = os.stat(path)
     except (OSError, ValueError):
         return UNREAD[:2]
-    return (status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else UNREAD[:2]
+    return (time_of(status), status.st_size) if stat.S_ISREG(status.st_mode) else UNREAD[:2]
 
 
 def _folder_time(path: str) -> int:
     try:
-        return os.stat(path).st_mtime_ns
+        return time_of(os.stat(path))
     except (OSError, ValueError):
         return -1

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 class Caches:
     """One memory for each group of files that have their settings in common, opened when asked for."""
 
-    def __init__(self) -> None:
-        """Opens nothing yet."""
+    def __init__(self, *, off: bool = False) -> None:
+        """Opens nothing yet. Where caching is `off`, nothing is ever opened."""
+        self._off = off
         self.memories: dict[Settings, Memory] = {}
 
     def memory_for(self, settings: Settings) -> Memory | None:
@@ -23,7 +24,7 @@ class Caches:
 
         What an installed torch does depends on more than the files that are read: it is never kept.
         """
-        if settings.no_cache or settings.replay_on == "torch":
+        if self._off or settings.no_cache or settings.replay_on == "torch":
             return None
         if settings not in self.memories:
             from gradguard.cache.memory import Memory
@@ -31,10 +32,15 @@ class Caches:
             self.memories[settings] = Memory(cache_folder_of(settings), settings, os.getcwd())
         return self.memories[settings]
 
-    def save(self) -> None:
-        """Write down what the run has learned."""
+    def save(self) -> list[str]:
+        """Write down what the run has learned; the folders that are no caches, in which nothing is written."""
+        if not self.memories:
+            return []
+        from gradguard.cache.folder import is_foreign
+
         for memory in self.memories.values():
             memory.save()
+        return [folder for folder in dict.fromkeys(map(cache_folder_of, self.memories)) if is_foreign(folder)]
 
 
 def cache_folder_of(settings: Settings) -> str:

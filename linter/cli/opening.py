@@ -61,6 +61,7 @@ def open_paths(
 
 
 def _recalled(targets: Targets, call: Call, suspects: Suspects, memory_for: MemoryFor) -> dict[str, Loaded]:
+    names = {target.path: target.filename for target in targets.files}
     groups: dict[Settings, list[Target]] = {}
     for target in targets.files:
         settings = call.resolver.settings_in(os.path.dirname(target.path))
@@ -69,7 +70,7 @@ def _recalled(targets: Targets, call: Call, suspects: Suspects, memory_for: Memo
     for settings, group in groups.items():
         memory = memory_for(settings)
         if memory is not None:
-            found.update(memory.open_all(group, suspects(settings)))
+            found.update(memory.open_all(group, names, suspects(settings)))
     return found
 
 

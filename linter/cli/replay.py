@@ -46,8 +46,8 @@ def command(place: str, profile: str | None, replay_on: str, **said: Any) -> Non
         if loaded is not None and isinstance(loaded.loaded, Failure):
             reason = loaded.loaded.reason
         raise CallError(f"`{path}`: {reason}")
-    if loaded.loaded.language != "python":
-        raise CallError(f"`{path}`: only Python is replayed")
+    if loaded.loaded.language == "rust" and (profile is not None or replay_on == "torch"):
+        raise CallError(f"`{path}`: Rust is replayed under the profile of the crate that it uses")
     try:
         stories = tell(loaded.loaded, loaded.settings, line, profile, replay_on)
     except Unreadable as error:

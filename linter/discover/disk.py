@@ -16,26 +16,30 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
-_KEPT_BYTES = 32_000_000
+_KEPT_BYTES = 12_000_000
 
 Stamp = tuple[int, int, str]
-"""Of a file as it was read: when it was changed (nanoseconds), its size, and a digest of its bytes."""
+"""Of a file as it was read: when it was changed (see `time_of`), its size, and a digest of its bytes."""
 UNREAD: Stamp = (-1, -1, "")
 
 
 class Seen:
     """Paths by how they were looked at.
 
-    `contents`: read as a whole. `files`: asked whether a file is there. `places`: asked whether anything is
-    there. `listings`: folders whose Python files were listed. `matches`: (path, pattern) of files that were
-    asked whether they hold a pattern. `through`: what was seen earlier, by values that were used again.
+    `contents`: read, for what is told of their outlines. `opened`: read, and anything may have been seen.
+    `facets`: (path, name, value) of what else was seen of files that were read. `files`: asked whether a file
+    is there. `places`: asked whether anything is there. `listings`: folders whose Python files were listed.
+    `matches`: (path, pattern) of files that were asked whether they hold a pattern. `through`: what was seen
+    earlier, by values that were used again.
     """
 
-    __slots__ = ("contents", "files", "listings", "matches", "places", "through")
+    __slots__ = ("contents", "facets", "files", "listings", "matches", "opened", "places", "through")
 
     def __init__(self) -> None:
         """Nothing seen yet."""
         self.contents: set[str] = set()
+        self.opened: set[str] = set()
+        self.facets: set[tuple[str, str, str]] = set()
         self.files: set[str] = set()
         self.places: set[str] = set()
         self.listings: set[str] = set()
@@ -50,6 +54,8 @@ class Seen:
         while waiting:
             one = waiting.pop()
             total.contents |= one.contents
+            total.opened |= one.opened
+            total.facets |= one.facets
             total.files |= one.files
             total.places |= one.places
             total.listings |= one.listings
@@ -111,7 +117,7 @@ class Disk:
         if path in self._texts:
             self._texts.move_to_end(path)
             return self._texts[path]
-        found = self._texts[path] = _text_of(self._read(path))
+        found = self._texts[path] = text_of(self._read(path))
         self._kept += len(found or "")
         while self._kept > _KEPT_BYTES and len(self._texts) > 1:
             _, dropped = self._texts.popitem(last=False)
@@ -174,10 +180,20 @@ def read(path: str) -> tuple[bytes | None, Stamp]:
             data = stream.read()
     except (OSError, ValueError):
         return None, UNREAD
-    return data, (status.st_mtime_ns, len(data), blake2b(data, digest_size=12).hexdigest())
+    return data, (time_of(status), len(data), blake2b(data, digest_size=12).hexdigest())
 
 
-def _text_of(data: bytes | None) -> str | None:
+def time_of(status: os.stat_result) -> int:
+    """When something was changed, in nanoseconds.
+
+    A program can set the time of a file's contents to what it likes, not that of the file's entry; on Windows
+    that one tells when the file was made.
+    """
+    return status.st_mtime_ns if os.name == "nt" else status.st_ctime_ns
+
+
+def text_of(data: bytes | None) -> str | None:
+    """The text of a Python file; None where there is none or it cannot be decoded."""
     from gradguard.discover.decoding import Unreadable, python_text
 
     if data is None:

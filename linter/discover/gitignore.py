@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathspec import Pattern
 
+MARKS = frozenset({".git", ".gitignore"})
+"""A folder in which neither of these lies has the rules of the folder around it."""
+
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gradguard.discover.gitignore import IgnoreRules, rules_for
+from gradguard.discover.gitignore import MARKS, IgnoreRules, rules_for
 from gradguard.findings import Failure
 from gradguard.settings.model import Settings
 
@@ -46,7 +46,7 @@ def find_targets(
     search = _Search(settings_in, os.path.abspath(working_folder or os.getcwd()))
     for path in paths:
         search.add(path)
-    return Targets(tuple(_without_aliases(search.found)), tuple(search.failures))
+    return Targets(tuple(_without_aliases(search.found, search.links)), tuple(search.failures))
 
 
 @dataclass
@@ -54,6 +54,7 @@ class _Search:
     settings_in: Callable[[str], Settings]
     working_folder: str
     found: dict[str, Target] = field(default_factory=dict)
+    links: set[str] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
 
     def add(self, path: str) -> None:
@@ -69,7 +70,7 @@ class _Search:
         if stat.S_ISDIR(status.st_mode):
             self._walk(path, absolute)
         elif stat.S_ISREG(status.st_mode) or _is_descriptor(absolute):
-            self._keep(Target(absolute, self._shown(path, absolute)))
+            self._keep(Target(absolute, self._shown(path, absolute)), os.path.islink(absolute))
         else:
             self.failures.append(Failure(path, "neither a file nor a folder"))
 
@@ -89,38 +90,42 @@ class _Search:
             if os.path.isdir(match):
                 self._walk(shown, match)
             elif match.endswith(SUFFIXES):
-                self._keep(Target(match, shown))
+                self._keep(Target(match, shown), os.path.islink(match))
 
     def _walk(self, shown: str, folder: str) -> None:
         rules, _ = rules_for(folder, self.working_folder)
+        name_of = self._namer(shown, folder)
         waiting: list[tuple[str, IgnoreRules]] = [(folder, rules)]
         while waiting:
             current, rules = waiting.pop()
             settings = self.settings_in(current)
-            inner = rules.entering(current) if settings.respect_gitignore else rules
+            excluded = settings.excluded
+            entries = self._entries(current)
+            heeded = settings.respect_gitignore and any(entry.name in MARKS for entry in entries)
+            inner = rules.entering(current) if heeded else rules
             below: list[tuple[str, IgnoreRules]] = []
-            for entry in self._entries(current):
+            for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if not is_folder and not self._is_source(entry, shown, folder):
+                if not is_folder and not self._is_source(entry, name_of):
                     continue
-                if settings.excluded.match_entry(entry.path):
+                if excluded.match_entry(entry.path):
                     continue
                 if settings.respect_gitignore and inner.ignores(entry.path, is_folder):
                     continue
                 if is_folder:
                     below.append((entry.path, inner))
                 else:
-                    self._keep(Target(entry.path, self._shown_within(entry.path, shown, folder)))
+                    self._keep(Target(entry.path, name_of(entry.path)), entry.is_symlink())
             waiting.extend(reversed(below))
 
-    def _is_source(self, entry: os.DirEntry[str], shown: str, folder: str) -> bool:
+    def _is_source(self, entry: os.DirEntry[str], name_of: Callable[[str], str]) -> bool:
         if not entry.name.endswith(SUFFIXES):
             return False
         try:
             # A link to nowhere is no file, and holds nothing to check.
             return entry.is_file()
         except OSError as error:
-            self.failures.append(Failure(self._shown_within(entry.path, shown, folder), reason(error)))
+            self.failures.append(Failure(name_of(entry.path), reason(error)))
             return False
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
@@ -131,8 +136,11 @@ class _Search:
             self.failures.append(Failure(self._shown(folder, folder), reason(error)))
             return []
 
-    def _keep(self, target: Target) -> None:
-        self.found.setdefault(target.path, target)
+    def _keep(self, target: Target, is_link: bool) -> None:
+        if target.path not in self.found:
+            self.found[target.path] = target
+            if is_link:
+                self.links.add(target.path)
 
     def _forced_out(self, path: str) -> bool:
         settings = self.settings_in(os.path.dirname(path))
@@ -148,12 +156,15 @@ class _Search:
         rules, ignored = rules_for(folder, self.working_folder)
         return ignored or rules.entering(folder).ignores(path, os.path.isdir(path))
 
-    def _shown_within(self, path: str, shown: str, folder: str) -> str:
-        """The name of a path in `folder`, which is itself shown as `shown`."""
-        return self._shown(os.path.normpath(os.path.join(shown, os.path.relpath(path, folder))), path)
+    def _namer(self, shown: str, folder: str) -> Callable[[str], str]:
+        """What gives the names of paths in `folder`, which is itself shown as `shown`."""
+        inside = _below(self.working_folder)
+        start = "" if (base := os.path.normpath(shown)) == os.curdir else _below(base)
+        depth = len(_below(folder))
+        return lambda path: path[len(inside) :] if path.startswith(inside) else start + path[depth:]
 
     def _shown(self, name: str, absolute: str) -> str:
-        inside = self.working_folder.rstrip(os.sep) + os.sep
+        inside = _below(self.working_folder)
         return absolute[len(inside) :] if absolute.startswith(inside) else name
 
 
@@ -172,13 +183,16 @@ def _is_descriptor(path: str) -> bool:
     return path.startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/")) and sys.platform != "win32"
 
 
-def _without_aliases(found: dict[str, Target]) -> Iterator[Target]:
+def _below(folder: str) -> str:
+    """What the paths in a folder start with."""
+    return folder.rstrip(os.sep) + os.sep
+
+
+def _without_aliases(found: dict[str, Target], links: set[str]) -> Iterator[Target]:
     """Each file once: a link is left out where the file that it leads to is checked itself."""
-    for target in sorted(found.values(), key=lambda target: target.path.split(os.sep)):
-        if (
-            os.path.islink(target.path)
-            and (real := os.path.realpath(target.path)) != target.path
-            and real in found
-        ):
+    # Nothing in a path is smaller than this: what is in a folder comes before its longer neighbours.
+    for target in sorted(found.values(), key=lambda target: target.path.replace(os.sep, "\0")):
+        path = target.path
+        if path in links and (real := os.path.realpath(path)) != path and real in found:
             continue
         yield target

@@ -149,7 +149,14 @@ def merge(tables: Iterable[Mapping[str, Any]]) -> Facts:
     roots = frozenset(guard.split(".", 1)[0] for guard in guards)
     prefixes = {name: tuple(sorted(values)) for name, values in frozen.items()}
     return Facts(
-        guards, frozen, prefixes, frozenset(packages), profiles, frozenset(rebinding), frozenset(unfollowed), roots
+        guards,
+        frozen,
+        prefixes,
+        frozenset(packages),
+        profiles,
+        frozenset(rebinding),
+        frozenset(unfollowed),
+        roots,
     )
 
 

@@ -26,15 +26,34 @@ _WORDS = re.compile(
     r"backward|grad\b|grad_\b|(?<![.\w])\w*grad|inference_mode|_grad_enabled|update_params|register_hook|minimize"
     r"|\byield\b|\bawait\b|@[^\n]*(?:[gG]rad|[iI]nference|[gG]uard|[eE]val)"
 )
+_DOCUMENTATION = re.compile(r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''")
+_COMMENT = re.compile(r"#(?![^\n]*GRD\d)[^\n]*")
+_PLAIN_GUARD = re.compile(
+    r"\bwith\s+(?:\w+\.)*(?:no_grad|enable_grad)\(\)\s*:|^[ \t]*@(?:\w+\.)*no_grad\(\)[ \t]*$", re.MULTILINE
+)
+_FREEZING = re.compile(
+    r"for\s+(?:\w+\s*,\s*)?(\w+)\s+in\s[^\n]*parameters\([^\n]*\)\s*:\s+\1\.requires_grad\s*=\s*(?:True|False)\b"
+)
+_SUSPENDED = re.compile(r"\b(?:yield|await|async)\b|enter_context|contextmanager|fixture|__enter__")
+_DEFERRED = re.compile(
+    r"\b(?:map|filter|starmap|Thread|submit|run_in_executor|to_thread)\b|[pP]ool|[eE]xecutor"
+)
+_FOR = re.compile(r"\bfor\b")
+_FOR_STATEMENT = re.compile(r"^[ \t]*for\b[^\n]*:[ \t]*$", re.MULTILINE)
 _LOOP = re.compile(r"\bfor\b[^\0]*\.grad|\bfor\b[^\0]*[\"']grad[\"']|grad[^\0]*\bfor\b")
 _SETTING = re.compile(r"\bself\.(\w+)\s*(?:=(?!=)|[-+*/%@&|^]=|//=|\*\*=|<<=|>>=)")
 
 
 def is_interesting(function: ir.Function) -> bool:
     """Whether a function holds a guard, a switch or a place that asks for a gradient."""
-    if function.unread is not None and _WORDS.search(function.unread) is None:
+    if function.text is not None and _WORDS.search(function.text) is None:
         return False
-    for node in walk(function.body):
+    return holds_interest(function.body) or is_guarded(function.decorators)
+
+
+def holds_interest(body: ir.Body) -> bool:
+    """Whether statements hold a guard, a switch or a place that asks for a gradient."""
+    for node in walk(body):
         match node:
             case ir.Attr(name=name) if name in SINKS or name in MODES or name.endswith("grad"):
                 return True
@@ -44,18 +63,42 @@ def is_interesting(function: ir.Function) -> bool:
                 return True
             case ir.Arg(name="requires_grad") | ir.Yield() | ir.Await():
                 return True
-    return any(_may_be_guard(node) for node in walk(function.decorators))
+    return False
+
+
+def is_guarded(decorators: tuple[ir.Expr, ...]) -> bool:
+    """Whether one of the decorators may be a guard."""
+    return any(_may_be_guard(node) for node in walk(decorators))
+
+
+def may_report_alone(text: str, words: frozenset[str]) -> bool:
+    """Whether a function that leads to no gradient may still hold a fault: of the guard itself, or of a flag.
+
+    One guard in the plainest form, a block or a decorator, is none; nor are the usual lines that freeze. `words`
+    are further names of guards.
+    """
+    from gradguard.sift.tokens import sift_text
+
+    code = _COMMENT.sub("", _DOCUMENTATION.sub("", text))
+    rest, guards = _PLAIN_GUARD.subn("", code)
+    if guards > 1 or _SUSPENDED.search(rest) or sift_text(_FREEZING.sub("", rest), words):
+        return True
+    return guards == 1 and (_DEFERRED.search(rest) is not None or _has_comprehension(rest))
+
+
+def _has_comprehension(code: str) -> bool:
+    return len(_FOR.findall(code)) > len(_FOR_STATEMENT.findall(code))
 
 
 def may_loop(function: ir.Function) -> bool:
     """Whether a function may hold an update loop."""
-    return function.unread is None or _LOOP.search(function.unread) is not None
+    return function.text is None or _LOOP.search(function.text) is not None
 
 
 def settings(function: ir.Function) -> Iterator[str]:
     """The attributes of `self` that a method may set."""
-    if function.unread is not None:
-        yield from (match[1] for match in _SETTING.finditer(function.unread))
+    if function.text is not None:
+        yield from (match[1] for match in _SETTING.finditer(function.text))
         return
     for node in walk(function.body):
         match node:

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+
 def _patterns(*texts: str) -> tuple[re.Pattern[str], ...]:
     """Patterns that each start with a literal: the search for one is many times as fast as that for a choice."""
     return tuple(map(re.compile, texts))

@@ -9,7 +9,14 @@ from gradguard.facts.tables import Facts
 from gradguard.infer import calls, classes
 from gradguard.infer.events import BackwardAsked, Event, UntrackedReturned
 from gradguard.infer.frames import Frame
-from gradguard.infer.interest import is_interesting, may_loop, settings
+from gradguard.infer.interest import (
+    holds_interest,
+    is_guarded,
+    is_interesting,
+    may_loop,
+    may_report_alone,
+    settings,
+)
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.modes import ON, GuardSite, Mode
 from gradguard.infer.program import Program
@@ -105,16 +112,53 @@ def _entry_mode(run: Run, state: State, ended: bool) -> Mode:
 
 def _is_suspect(top: Frame, key: str, index: int) -> bool:
     """Whether a top-level piece holds a guard, a sink, or a name that this file gives to one."""
-    from gradguard.sift.tokens import aliases, sift_text
+    from gradguard.sift.tokens import sift_text
 
     known = top.run.suspects.get((key, index))
     if known is None:
-        lowered = top.run.program.modules[key]
-        words = top.run.words.get(key)
-        if words is None:
-            words = top.run.words[key] = aliases(lowered.source.text) | top.run.facts.words
-        known = top.run.suspects[key, index] = sift_text(lowered.text(index), words)
+        text = top.run.program.modules[key].text(index)
+        known = top.run.suspects[key, index] = sift_text(text, _words(top, key))
     return known
+
+
+def _words(top: Frame, key: str) -> frozenset[str]:
+    """Names of guards and sinks that only this file, or the user's settings, know as such."""
+    from gradguard.sift.tokens import aliases
+
+    words = top.run.words.get(key)
+    if words is None:
+        text = top.run.program.modules[key].source.text
+        words = top.run.words[key] = aliases(text) | top.run.facts.words
+    return words
+
+
+def _may_report(top: Frame, function: ir.Function) -> bool:
+    """Whether a run of the function on its own may find something."""
+    site = Site(top.module, function.at)
+    known = top.run.reporting.get(site)
+    if known is None:
+        known = top.run.facts.has("hooks.differentiated", function.name) or (
+            is_interesting(function)
+            and (
+                function.text is None
+                or top.run.program.leads(top.module, function.name)
+                or may_report_alone(function.text, _words(top, top.module))
+            )
+        )
+        top.run.reporting[site] = known
+    return known
+
+
+def _any_may_report(top: Frame, body: ir.Body) -> bool:
+    """Whether a run of one of the functions of a body, or the body itself, may find something."""
+    return any(
+        _may_report(top, statement.function)
+        if isinstance(statement, ir.FunctionDef)
+        else is_guarded(statement.decorators) or _any_may_report(top, statement.body)
+        if isinstance(statement, ir.ClassDef)
+        else holds_interest((statement,))
+        for statement in body
+    )
 
 
 def _bind_suspects(top: Frame, state: State, key: str) -> None:
@@ -128,8 +172,9 @@ def _bind_suspects(top: Frame, state: State, key: str) -> None:
                 or Site(key, chunk.index * ir.CHUNK) not in top.run.covered
             ):
                 try:
-                    top.run.program.run_chunk(top, state, key, chunk.index)
-                except (Ended, Exhausted, RecursionError):
+                    if _any_may_report(top, lowered.body(chunk.index)):
+                        top.run.program.run_chunk(top, state, key, chunk.index)
+                except (Ended, Exhausted, RecursionError, Unreadable):
                     continue
 
 
@@ -227,7 +272,7 @@ def _is_wanted(top: Frame, method: ir.Function) -> bool:
     """Whether a method has to be run on its own."""
     if top.run.facts.has("hooks.differentiated", method.name):
         return True
-    return is_interesting(method) and not is_covered(top.run, top.module, method)
+    return _may_report(top, method) and not is_covered(top.run, top.module, method)
 
 
 def _method_mode(top: Frame, klass: Klass, name: str, mode: Mode) -> Mode:
@@ -308,7 +353,7 @@ def _run_root(top: Frame, base: State, closure: Closure, instance: Instance | No
     run = top.run
     function = closure.function
     is_hook = instance is not None and run.facts.has("hooks.differentiated", function.name)
-    if not is_hook and (not is_interesting(function) or is_covered(run, closure.module, function)):
+    if not is_hook and (not _may_report(top, function) or is_covered(run, closure.module, function)):
         return
     if isinstance(closure.owner, Klass) and _is_autograd_function(closure.owner):
         return

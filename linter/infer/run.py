@@ -55,6 +55,7 @@ class Run:
     made_under_inference: dict[int, ModuleMadeUnderInference] = field(default_factory=dict)
     words: dict[str, frozenset[str]] = field(default_factory=dict)
     suspects: dict[tuple[str, int], bool] = field(default_factory=dict)
+    reporting: dict[Site, bool] = field(default_factory=dict)
     importing: set[Any] = field(default_factory=set)
     module_scopes: dict[str, int] = field(default_factory=dict)
     optimized: dict[int, Site] = field(default_factory=dict)

@@ -200,10 +200,21 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A block that is an expression (Rust): locals bound in it are dropped at its end."""
+    """A block that is an expression (Rust): locals bound in it are dropped at its end; `label` is what a break
+    may leave it by."""
 
     body: Body
     value: Expr | None
+    at: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Rust's `loop` where a value stands: it is what a break gives."""
+
+    body: Body
+    label: str
     at: int
 
 
@@ -245,6 +256,7 @@ Expr = (
     | Yield
     | Opaque
     | Scope
+    | Loop
     | Propagate
     | Branches
 )
@@ -274,8 +286,8 @@ class Function:
     returns: Expr | None = None
 
     @property
-    def unread(self) -> str | None:
-        """The text of the function where its body was not made yet."""
+    def text(self) -> str | None:
+        """The text it was made from, where that is known apart from the rest of its file."""
         return None
 
 
@@ -328,12 +340,13 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """`while` with its `else`."""
+    """`while` with its `else`; a loop of Rust may have a label."""
 
     test: Expr
     body: Body
     orelse: Body
     at: int
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +359,7 @@ class For:
     orelse: Body
     is_async: bool
     at: int
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,16 +441,19 @@ class Raise:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """`break`."""
+    """`break`, in Rust with the label of what it leaves and a value."""
 
     at: int
+    label: str = ""
+    value: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """`continue`."""
+    """`continue`, in Rust with the label of its loop."""
 
     at: int
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

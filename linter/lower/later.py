@@ -18,9 +18,12 @@ class LaterFunction(Function):
     """
 
     __slots__ = ("_header", "_text", "_whole")
+    _header: Function | Make
+    _text: str
+    _whole: Function | Make
 
     def __init__(
-        self, sketch: Sketch, at: int, text: str, header: Function | Make, whole: Make
+        self, sketch: Sketch, at: int, text: str, header: Function | Make, whole: Function | Make
     ) -> None:
         """Takes what is known of the function, its text, and what lowers its header and all of it.
 
@@ -37,36 +40,36 @@ class LaterFunction(Function):
             object.__setattr__(self, slot, value)
 
     @property
-    def params(self) -> tuple[Param, ...]:  # type: ignore[override]
+    def params(self) -> tuple[Param, ...]:
         """The parameters of the function."""
         return self._made_header().params
 
     @property
-    def returns(self) -> Expr | None:  # type: ignore[override]
+    def returns(self) -> Expr | None:
         """What the function says it returns."""
         return self._made_header().returns
 
     @property
-    def body(self) -> Body:  # type: ignore[override]
+    def body(self) -> Body:
         """The statements of the function."""
-        if callable(self._whole):
-            whole = self._whole()
-            object.__setattr__(self, "_whole", whole)
-            object.__setattr__(self, "_header", whole)
-        body: Body = self._whole.body
-        return body
+        made = self._whole
+        if not isinstance(made, Function):
+            made = made()
+            object.__setattr__(self, "_whole", made)
+            object.__setattr__(self, "_header", made)
+        return made.body
 
     @property
-    def unread(self) -> str | None:
-        """The text of the function, as long as its body is not lowered."""
-        text: str = self._text
-        return text if callable(self._whole) else None
+    def text(self) -> str:
+        """The rows of the function, with those that a wrapper needs."""
+        return self._text
 
     def _made_header(self) -> Function:
-        if callable(self._header):
-            object.__setattr__(self, "_header", self._header())
-        header: Function = self._header
-        return header
+        made = self._header
+        if not isinstance(made, Function):
+            made = made()
+            object.__setattr__(self, "_header", made)
+        return made
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same object."""
@@ -76,10 +79,19 @@ class LaterFunction(Function):
         """By the handle, which no other function of the file has."""
         return hash(self.at)
 
-    def __reduce__(self) -> Any:  # noqa: ANN401
+    def __reduce__(self) -> Any:
         """Pickled as a plain function, body and all."""
         body = self.body
         return (
             Function,
-            (self.name, self.params, body, self.decorators, self.is_async, self.is_generator, self.at, self.returns),
+            (
+                self.name,
+                self.params,
+                body,
+                self.decorators,
+                self.is_async,
+                self.is_generator,
+                self.at,
+                self.returns,
+            ),
         )

@@ -76,8 +76,7 @@ def parts_of(text: str, body: list[ast.stmt]) -> Parts | None:
         case [ast.ClassDef() as statement]:
             return _parts_of_class(statement, lines)
         case [ast.FunctionDef() | ast.AsyncFunctionDef() as statement]:
-            sketch = _sketch(statement, lines, 1, "")
-            return Parts("", (Part(text, 1, 0, sketch),)) if sketch is not None else None
+            return Parts("", (Part(text, 1, 0, _sketch(statement, lines, 1, "")),))
         case _:
             return None
 
@@ -110,12 +109,10 @@ def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
 
 def _sketch(
     function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], row: int, wrapper: str
-) -> Sketch | None:
-    """What is known of a function whose rows start at `row`; None if it has to be lowered at once."""
+) -> Sketch:
+    """What is known of a function whose rows start at `row`."""
     header = _header(function, lines, row)
     text = lines[row - 1 : function.end_lineno]
-    if function.decorator_list and not header:
-        return None
     return Sketch(
         function.name,
         isinstance(function, ast.AsyncFunctionDef),
@@ -135,7 +132,7 @@ def _header(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], 
 
 
 def _first_row(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", ())
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
@@ -144,8 +141,10 @@ def _starts_row(statement: ast.stmt, lines: list[str]) -> bool:
     row = _first_row(statement)
     before = lines[row - 2] if row > 1 else ""
     decorated = row != statement.lineno
-    start = lines[row - 1].lstrip(" \t\f").startswith("@") if decorated else (
-        not lines[row - 1].encode()[: statement.col_offset].strip(b" \t\f")
+    start = (
+        lines[row - 1].lstrip(" \t\f").startswith("@")
+        if decorated
+        else (not lines[row - 1].encode()[: statement.col_offset].strip(b" \t\f"))
     )
     return start and not before.endswith("\\")
 

@@ -40,14 +40,27 @@ def _doubted(found: Replay) -> Replay:
 def replays_of(judged: Judged, program: Program, facts: Facts, settings: Value) -> tuple[Replay, ...]:
     """What happens at run time under each profile that the settings or the finding's file ask for."""
     lowered = program.modules.get(judged.draft.site.module)
-    if lowered is None or lowered.source.language != "python":
+    if lowered is None:
         return ()
+    if lowered.source.language == "rust":
+        return _in_rust(judged, program, facts)
     if settings.replay_on == "torch":
         if find_spec("torch") is None:
             return (Replay("torch", "inconclusive", "torch is not installed"),)
         return (_replay(judged, program, facts, ""),)
     names = settings.profiles or profiles_of(lowered.source.text)
     return tuple(_replay(judged, program, facts, name) for name in names)
+
+
+def _in_rust(judged: Judged, program: Program, facts: Facts) -> tuple[Replay, ...]:
+    """What happens in a Rust program, under the profile of the crate that it uses."""
+    try:
+        from gradguard.replay.rust.files import replays
+
+        return replays(judged, program, facts)
+    except Exception as error:
+        reason = f"the replay itself failed ({type(error).__name__})"
+        return (Replay("rust", "inconclusive", reason),)
 
 
 def _replay(judged: Judged, program: Program, facts: Facts, profile: str) -> Replay:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from gradguard.infer.sites import Site
 from gradguard.ir import nodes as ir
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gradguard.infer.program import Program
     from gradguard.lower.module import Module
 
+Tell = Callable[[Any, Seen], str]
 REPEATS = 2
 TEXT = 60
 FEW = 4
@@ -51,12 +52,14 @@ def notable(lowered: Module) -> frozenset[int]:
     return frozenset(found)
 
 
-def log_lines(session: Session, program: Program) -> list[str]:
-    """The log of a run: one line for each passage through a watched place, repeated ones left out."""
+def log_lines(session: Session, program: Program, tell: Tell | None = None) -> list[str]:
+    """The log of a run: one line for each passage through a watched place, repeated ones left out.
+
+    `tell` says in a clause what a passage showed, "" where nothing is worth it."""
     rows: list[tuple[str, str, str, str]] = []
     counts: Counter[tuple[Site, str]] = Counter()
     for seen in session.trace.seen:
-        told = _told(session, seen)
+        told = (tell or _told)(session, seen)
         counts[seen.site, seen.kind] += 1
         if told and counts[seen.site, seen.kind] <= REPEATS and seen.site.module in program.modules:
             place, text = _line(program.modules[seen.site.module], seen.site)
@@ -94,18 +97,18 @@ def _told(session: Session, seen: Seen) -> str:
         case "enter":
             return "called"
         case "leave":
-            return _value(session, seen.value) or "returns"
+            return value_text(session, seen.value) or "returns"
     if seen.site in session.sinks or session.is_backward(seen):
-        return _backward(session, seen)
+        return backward_text(session, seen)
     if seen.before != seen.after:
         return f"-> {mode_text(seen.after)}"
-    return _value(session, seen.value.value if isinstance(seen.value, Returned) else seen.value)
+    return value_text(session, seen.value.value if isinstance(seen.value, Returned) else seen.value)
 
 
-def _backward(session: Session, seen: Seen) -> str:
+def backward_text(session: Session, seen: Seen) -> str:
     """What a backward that came back has done."""
     if not session.is_backward(seen):
-        return _value(session, seen.value)
+        return value_text(session, seen.value)
     reached = [
         (name, leaf) for name, leaf in session.leaves.values() if any(leaf is one for one in seen.reached)
     ]
@@ -116,7 +119,8 @@ def _backward(session: Session, seen: Seen) -> str:
     return ", ".join(parts)
 
 
-def _value(session: Session, value: Value) -> str:
+def value_text(session: Session, value: Value) -> str:
+    """A tensor's numbers and whether it is tracked, or a plain value; "" for anything else."""
     tensor = session.tensor_of(value)
     if tensor is None:
         return "" if not isinstance(value, bool | int | float | str | None) else _short(repr(value))

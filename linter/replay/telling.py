@@ -10,7 +10,7 @@ from gradguard.infer.roots import run_file
 from gradguard.infer.sites import Root, Site
 from gradguard.judge.judging import Judged, judge
 from gradguard.lower.module import open_module
-from gradguard.pipeline import Opened, in_order, rules
+from gradguard.pipeline import Opened, in_order, open_source, rules
 from gradguard.replay import profiles_of
 from gradguard.replay.backend import Backend, embedded, real
 from gradguard.replay.case import Case, case_of
@@ -41,6 +41,8 @@ def tell(
     opened = Opened()
     program = Program(opened.by_path, rebinding=facts.rebinding)
     key = source.path or source.filename
+    if source.language == "rust":
+        return _tell_rust(source, program, facts, settings, line)
     program.add(key, open_module(source))
     names = (profile,) if profile is not None else profiles_of(source.text)
     backends = [real()] if replay_on == "torch" else [embedded(name) for name in names]
@@ -50,6 +52,31 @@ def tell(
     if found or line is not None:
         return stories
     return [_of_file(key, source, program, facts, backend) for backend in backends]
+
+
+def _tell_rust(
+    source: Source, program: Program, facts: Facts, settings: Value, line: int | None
+) -> list[Story]:
+    """The same for a Rust file, under the profile of the crate that it uses."""
+    from gradguard.replay.rust.telling import of_file, of_finding
+
+    key = source.path or source.filename
+    module = open_source(source)[0]
+    if module is None:
+        return []
+    program.add(key, module)
+    stories: list[Story] = []
+    found = _findings(program, facts, key, settings)
+    for one in found:
+        span = one.finding.span
+        if line is None or span.start.row == line:
+            profile, (lines, outcome) = of_finding(one, program, facts)
+            headline = f"{span.filename}:{span.start.row}: {one.finding.code} under the profile `{profile}`"
+            stories.append(Story(headline, lines, outcome))
+    if found or line is not None:
+        return stories
+    profile, (lines, outcome) = of_file(key, program, facts)
+    return [Story(f"{source.filename}: no finding, run under the profile `{profile}`", lines, outcome)]
 
 
 def _findings(program: Program, facts: Facts, key: str, settings: Value) -> list[Judged]:

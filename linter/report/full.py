@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradguard.discover.load import language_of
 from gradguard.findings import Finding, Replay, Report
 from gradguard.report.failures import UNREADABLE, with_failures
 from gradguard.report.frame import Frame
@@ -63,8 +64,15 @@ def _about(finding: Finding, view: View) -> str:
     if url:
         text += f" and at {url}"
     if finding.code not in _NOT_SILENCED:
-        text += f"; silence it with `# noqa: {finding.code}`"
+        text += f"; silence it with `{_comment_mark(finding, view)} noqa: {finding.code}`"
     return text
+
+
+def _comment_mark(finding: Finding, view: View) -> str:
+    """How a comment starts in the language of the finding's file."""
+    source = view.sources.get(finding.span.filename)
+    language = source.language if source is not None else language_of(finding.span.filename)
+    return "//" if language == "rust" else "#"
 
 
 def _remark(role: str, title: str, text: str, view: View, paint: Paint) -> Iterator[str]:

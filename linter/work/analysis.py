@@ -6,19 +6,19 @@ import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradguard.discover.disk import Disk
 from gradguard.findings import Failure, Finding
+from gradguard.lower.module import Module
 from gradguard.settings.model import Settings
 from gradguard.source import Source
+from gradguard.work.facets import Facet, Outlined
 from gradguard.work.limits import CPU_SECONDS, OutOfTime, limited_time, same_room
 from gradguard.work.result import Result
+from gradguard.work.watched import Watched
 
-if TYPE_CHECKING:
-    from gradguard.lower.module import Module
-
-OPEN_BYTES = 12_000_000
+OPEN_BYTES = 4_000_000
 """Bytes of text whose modules are kept open between two files."""
 
 
@@ -50,6 +50,10 @@ class Analysis:
         """The file system as the files analysed so far saw it."""
         return self._disk
 
+    def outlined(self) -> dict[str, set[Facet]]:
+        """What was taken from the texts of files since this was last asked."""
+        return self._outlined.news()
+
     def of(self, source: Source) -> Result:
         """Analyse one file. Never raises: what goes wrong is told of this file alone."""
         try:
@@ -76,6 +80,7 @@ class Analysis:
         self._reach = Reach(self._imports, self._text)
         self._open: OrderedDict[str, Module | None] = OrderedDict()
         self._at_hand: Source | None = None
+        self._outlined = Outlined(self._reach)
 
     def _findings(self, source: Source) -> tuple[list[Finding], Failure | None]:
         from gradguard.infer.program import Program
@@ -86,12 +91,12 @@ class Analysis:
 
         key = key_of(source)
         self._at_hand = source
-        self._disk.seen.contents.add(key)
+        self._disk.seen.opened.add(key)
         module, unparsed, told = open_source(source)
         findings = [told] if unparsed is not None else []
         if module is None:
             return findings, unparsed
-        self._open[key] = module
+        module = self._open[key] = self._watched(key, module)
         program = Program(
             self._module, imports=self._imports, reach=self._reach, rebinding=self._facts.rebinding
         )
@@ -109,9 +114,17 @@ class Analysis:
         self._disk.seen.contents.add(path)
         if path not in self._open:
             source = self._source(path)
-            self._open[path] = _module_of(source) if source is not None else None
+            self._open[path] = self._watched(path, _module_of(source)) if source is not None else None
         self._open.move_to_end(path)
-        return self._open[path]
+        module = self._open[path]
+        if isinstance(module, Watched):
+            module.note_opened()
+        else:
+            self._disk.seen.opened.add(path)
+        return module
+
+    def _watched(self, path: str, module: Any) -> Any:
+        return Watched(module, path, self._disk) if isinstance(module, Module) else module
 
     def _source(self, path: str) -> Source | None:
         from gradguard.discover.load import language_of
@@ -158,4 +171,6 @@ def _module_of(source: Source) -> Any:
 
 
 def _bytes(module: Module | None) -> int:
-    return len(module.source.text) if module is not None else 0
+    if module is None:
+        return 0
+    return len((module.untold_source if isinstance(module, Watched) else module.source).text)

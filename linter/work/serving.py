@@ -25,7 +25,8 @@ class Server:
         self._seconds = seconds
         self._current = -1
         self._analysis: Analysis | None = None
-        self._teller = Teller()
+        # Each group has a memory of its own, which must be told everything.
+        self._tellers: dict[int, Teller] = {}
         self._answered = 0
 
     def answer(self, group: int, source: Source) -> tuple[Result, Sights]:
@@ -36,7 +37,11 @@ class Server:
         gc.disable()
         try:
             result = self._analysis.of(source)
-            sights = NOTHING if result.seen is None else self._teller.tell(self._analysis.disk, result.seen)
+            teller = self._tellers.setdefault(group, Teller())
+            outlined = self._analysis.outlined()
+            sights = (
+                NOTHING if result.seen is None else teller.tell(self._analysis.disk, result.seen, outlined)
+            )
         finally:
             self._answered += 1
             gc.collect(2 if self._answered % _ROUNDS == 0 else 1)

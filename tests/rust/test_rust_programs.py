@@ -185,3 +185,17 @@ def test_a_crate_of_the_users_own() -> None:
     )
     assert found(text) == []
     assert found(text, frameworks={"mine": table}) == [(5, "GRD101")]
+
+
+def test_the_full_report_tells_the_comment_that_silences(tmp_path: Path) -> None:
+    from gradguard.report.formats import render
+
+    text = HEAD + "fn f(rt: &EagerRuntime) {\n    rt.no_grad();\n}\n"
+    path = tmp_path / "a.rs"
+    path.write_text(text, encoding="utf-8")
+    report = gradguard.check_paths([path], isolated=True)
+    told = render(report, "full")
+    (comment,) = re.findall(r"silence it with `(.*?)`", told)
+    assert comment == "// noqa: GRD301"
+    path.write_text(text.replace("no_grad();", f"no_grad(); {comment}"), encoding="utf-8")
+    assert gradguard.check_paths([path], isolated=True).findings == ()

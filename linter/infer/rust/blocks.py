@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +64,30 @@ def run_in_scope(
 
 def evaluate_scope(frame: RustFrame, state: State, expr: ir.Scope) -> Any:
     """`{ body; value }`."""
+    if expr.label:
+        return _labelled(frame, state, expr)
+    return _unlabelled(frame, state, expr)
+
+
+def _labelled(frame: RustFrame, state: State, expr: ir.Scope) -> Any:
+    """`'a: { .. }`, whose value is also what a break out of it gives."""
+    from gradguard.infer.rust import branches
+
+    since, inner = len(frame.exits), state.fork()
+    ways: list[branches.Way] = []
+    with suppress(Ended):
+        ways.append((inner, _giving(_unlabelled(frame, inner, expr))))
+    mine = frame.exits[since:]
+    frame.exits[since:] = [one for one in mine if one.name != expr.label]
+    ways.extend((one.state, _giving(one.value)) for one in mine if one.name == expr.label)
+    return branches.either_way(frame, state, ways)
+
+
+def _giving(value: Any) -> Callable[[State], Any]:
+    return lambda state: value
+
+
+def _unlabelled(frame: RustFrame, state: State, expr: ir.Scope) -> Any:
     if expr.value is None:
         run_in_scope(frame, state, frame.run.fresh(), (*expr.body, END))
         return Literal(None)
@@ -233,8 +258,11 @@ def _return(frame: RustFrame, state: State, statement: ir.Return) -> Done:
 
 
 def _jump(frame: RustFrame, state: State, statement: ir.Break | ir.Continue) -> Done:
-    kind = "break" if isinstance(statement, ir.Break) else "continue"
-    frame.exits.append(Exit(kind, state.fork()))
+    if isinstance(statement, ir.Continue):
+        frame.exits.append(Exit("continue", state.fork(), name=statement.label))
+        raise Ended
+    value = evaluate(frame, state, statement.value)
+    frame.exits.append(Exit("break", state.fork(), value, name=statement.label))
     raise Ended
 
 

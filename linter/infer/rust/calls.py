@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gradguard.infer.frames import Exit
 from gradguard.infer.run import CALL_DEPTH, RECURSION, Ended
 from gradguard.infer.rust import branches, library, lifetimes, operations, places, standard
 from gradguard.infer.rust.session import RustFrame, Watch
-from gradguard.infer.rust.spaces import TypeInfo
+from gradguard.infer.rust.spaces import TypeInfo, method_of
 from gradguard.infer.rust.types import NO_TYPE, parse_type
 from gradguard.infer.rust.values import Counted, Presence, Variant
 from gradguard.infer.sites import Site
@@ -176,7 +177,7 @@ def _dispatch(
     name = expr.func.name
     own = _own_method(frame, receiver, name)
     if own is not None:
-        return call_value(frame, state, own, [receiver, *args], site)
+        return call_value(frame, state, own, [_as_self(frame, receiver, own), *args], site)
     if isinstance(receiver, Instance) and name in state.fields(receiver.id):
         return call_value(frame, state, state.read(receiver.id, name), args, site)
     for step in (library.method, standard.method):
@@ -198,16 +199,32 @@ def _looked_by_others(frame: RustFrame, receiver: Any, args: list[Any]) -> None:
 
 
 def _own_method(frame: RustFrame, receiver: Any, name: str) -> Closure | None:
+    """The method that the tree has for a value; of a trait, that of the only type that has it."""
     if isinstance(receiver, Tensor | Guard | Closure | Literal):
         info = _extension(frame, name) if isinstance(receiver, Tensor) else None
     else:
         info = places.info_of(frame, receiver)
-    if info is None or name not in info.methods:
+    found = method_of(frame.session.spaces, info, name) if info is not None else None
+    if found is None:
         return None
-    function = info.methods[name]
-    if not function.body or (info.kind == "trait" and not isinstance(receiver, Tensor)):
-        return None
-    return Closure(function, info.space.key, (), owner=(info.space, info))
+    written_for, function = found
+    return Closure(
+        function, written_for.space.key, (), owner=(written_for.space, _self_of(info, written_for))
+    )
+
+
+def _as_self(frame: RustFrame, receiver: Any, own: Closure) -> Any:
+    """What a method gets as `self`: an unknown value of a trait is one of the type that has it."""
+    info = own.owner[1] if isinstance(own.owner, tuple) else None
+    if not isinstance(receiver, Unknown) or not isinstance(info, TypeInfo) or not receiver.role:
+        return receiver
+    known = places.info_of(frame, receiver)
+    return replace(receiver, role=info.name) if known is not None and known.kind == "trait" else receiver
+
+
+def _self_of(info: TypeInfo | None, written_for: TypeInfo) -> TypeInfo:
+    """What `Self` stands for in a method: the value's own type also in one that a trait gives."""
+    return info if info is not None and info.kind != "trait" else written_for
 
 
 def _extension(frame: RustFrame, name: str) -> TypeInfo | None:

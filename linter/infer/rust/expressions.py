@@ -258,6 +258,12 @@ def _scope(frame: RustFrame, state: State, expr: ir.Scope) -> Any:
     return evaluate_scope(frame, state, expr)
 
 
+def _loop(frame: RustFrame, state: State, expr: ir.Loop) -> Any:
+    from gradguard.infer.rust.loops import evaluate_loop
+
+    return evaluate_loop(frame, state, expr)
+
+
 def _nothing(frame: RustFrame, state: State, expr: Any) -> Any:
     return frame.run.unknown()
 
@@ -279,6 +285,7 @@ _EVALUATORS: dict[type, Callable[[RustFrame, State, Any], Any]] = {
     ir.Await: _await,
     ir.Opaque: _opaque,
     ir.Scope: _scope,
+    ir.Loop: _loop,
     ir.Propagate: _propagate,
     ir.Branches: branches.evaluate_branches,
     ir.Mapping: _nothing,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradguard.infer.describe import describe
+from gradguard.infer.frames import Exit
 from gradguard.infer.run import Ended
-from gradguard.infer.rust import lifetimes, slots
+from gradguard.infer.rust import branches, lifetimes, slots
 from gradguard.infer.rust.blocks import END, execute
 from gradguard.infer.rust.expressions import evaluate, look
 from gradguard.infer.rust.patterns import match
@@ -23,8 +25,8 @@ APART = 3
 """How many states are kept apart from one turn of a loop to the next."""
 
 
-def _round(frame: RustFrame, state: State, body: ir.Body) -> tuple[list[State], State | None]:
-    """One turn of a loop: the states that go on to the next, and the one that leaves it.
+def _round(frame: RustFrame, state: State, body: ir.Body, label: str) -> tuple[list[State], list[Exit]]:
+    """One turn of a loop: the states that go on to the next, and the ways that leave it.
 
     A turn that was cut short by `continue` is kept apart from a whole one, as long as they are few.
     """
@@ -37,17 +39,23 @@ def _round(frame: RustFrame, state: State, body: ir.Body) -> tuple[list[State], 
         ends = []
     finally:
         frame.session.loops -= 1
-    left: State | None = None
+    left: list[Exit] = []
     mine = frame.exits[since:]
     del frame.exits[since:]
     for one in mine:
-        if one.kind == "continue":
+        if one.kind == "continue" and one.name in ("", label):
             ends.append(one.state)
-        elif one.kind == "break":
-            left = lifetimes.join_states(frame.session, left, one.state)
+        elif one.kind == "break" and one.name in ("", label):
+            left.append(one)
         else:
             frame.exits.append(one)
     return ends, left
+
+
+def _joined(frame: RustFrame, left: State | None, broken: list[Exit]) -> State | None:
+    for one in broken:
+        left = lifetimes.join_states(frame.session, left, one.state)
+    return left
 
 
 def _few(frame: RustFrame, states: list[State]) -> list[State]:
@@ -80,12 +88,12 @@ def run_for(frame: RustFrame, state: State, statement: ir.For) -> None:
         for one in current:
             ends, broken = _turn(frame, one, statement, item)
             going.extend(ends)
-            left = lifetimes.join_states(frame.session, left, broken)
+            left = _joined(frame, left, broken)
         current = _few(frame, going)
     _after_loop(frame, state, before, _all_of(frame, current), left, maybe_skipped=not exact)
 
 
-def _turn(frame: RustFrame, state: State, statement: ir.For, item: Any) -> tuple[list[State], State | None]:
+def _turn(frame: RustFrame, state: State, statement: ir.For, item: Any) -> tuple[list[State], list[Exit]]:
     """One turn of a `for`: its names live as long as the turn."""
     scope = frame.run.fresh()
     lifetimes.enter_scope(frame, state, scope)
@@ -93,14 +101,14 @@ def _turn(frame: RustFrame, state: State, statement: ir.For, item: Any) -> tuple
     frame.scopes = (*saved, scope)
     try:
         match(frame, state, statement.target, item)
-        ends, broken = _round(frame, state, statement.body)
+        ends, broken = _round(frame, state, statement.body, statement.label)
     finally:
         frame.scopes = saved
         if scope in frame.session.live:
             frame.session.live.remove(scope)
-    for one in (*ends, *([broken] if broken is not None else ())):
+    for one in ends:
         lifetimes.drop_scope(frame.session, one, scope)
-    for way in frame.exits[since:]:
+    for way in (*broken, *frame.exits[since:]):
         lifetimes.drop_scope(frame.session, way.state, scope, way.value)
     return ends, broken
 
@@ -121,12 +129,29 @@ def run_while(frame: RustFrame, state: State, statement: ir.While) -> None:
                 assume(skipped, as_test(skipped, test), False)
                 left = lifetimes.join_states(frame.session, left, skipped)
             if known is not False:
-                ends, broken = _round(frame, one, statement.body)
+                ends, broken = _round(frame, one, statement.body, statement.label)
                 going.extend(ends)
-                left = lifetimes.join_states(frame.session, left, broken)
+                left = _joined(frame, left, broken)
         current = _few(frame, going)
     end = None if endless else _all_of(frame, current)
     _after_loop(frame, state, before, end, left, maybe_skipped=False)
+
+
+def evaluate_loop(frame: RustFrame, state: State, expr: ir.Loop) -> Any:
+    """`loop` as a value: what its breaks give. Raises Ended where there is none."""
+    current, left = [state.fork()], list[Exit]()
+    for _ in range(ROUNDS):
+        going: list[State] = []
+        for one in current:
+            ends, broken = _round(frame, one, expr.body, expr.label)
+            going.extend(ends)
+            left.extend(broken)
+        current = _few(frame, going)
+    return branches.either_way(frame, state, [(one.state, _giving(one.value)) for one in left])
+
+
+def _giving(value: Any) -> Callable[[State], Any]:
+    return lambda state: value
 
 
 def _after_loop(

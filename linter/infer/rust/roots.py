@@ -41,7 +41,7 @@ def run_file(program: Program, facts: Facts, key: str) -> Told:
     session = Session(run, spaces, relevance_of(spaces, used))
     left = FILE_STEPS
     session.crates = _Inherited(program, crates, used)
-    for function, inner, owner in sorted(_functions(space), key=lambda one: one[0].name != "main"):
+    for function, inner, owner in sorted(functions_of(space), key=lambda one: one[0].name != "main"):
         if left <= 0 or not session.relevance.asks(function):
             continue
         run.steps = given = min(left, ROOT_STEPS)
@@ -76,14 +76,15 @@ def used_crates(
     return tuple(crate for crate in crates if crate.packages & (lowered.roots - own))
 
 
-def _functions(space: Space) -> Iterator[tuple[ir.Function, Space, TypeInfo | None]]:
+def functions_of(space: Space) -> Iterator[tuple[ir.Function, Space, TypeInfo | None]]:
+    """Each function of a module and of those inside it, with where it is written."""
     for function in space.functions.values():
         yield function, space, None
     for info in space.types.values():
         for function in info.methods.values():
             yield function, info.space, info
     for inner in space.inner.values():
-        yield from _functions(inner)
+        yield from functions_of(inner)
 
 
 def _run_root(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ class TypeInfo:
     fields: dict[str, Type] = field(default_factory=dict)
     variants: frozenset[str] = frozenset()
     methods: dict[str, ir.Function] = field(default_factory=dict)
+    traits: set[str] = field(default_factory=set)
 
 
 @dataclass(eq=False, slots=True)
@@ -306,6 +308,9 @@ def _define_type(space: Space, statement: ir.ClassDef, name: str, kind: str, bod
     info = space.type(name.rsplit("::", 1)[-1])
     if kind != "impl":
         info.kind = kind
+    info.traits.update(
+        arg.value.id.rsplit("::", 1)[-1] for arg in statement.bases if isinstance(arg.value, ir.Name)
+    )
     for part in body:
         match part:
             case ir.FunctionDef(function=function):
@@ -323,6 +328,52 @@ def _in_type(info: TypeInfo, rest: str) -> Found:
     if name in info.variants:
         return Found("variant", name, owner=info)
     return Found("unknown", name)
+
+
+def only_type_with(spaces: Spaces, trait: TypeInfo) -> TypeInfo | None:
+    """The one type of the tree that has a trait; None where it is not the only one."""
+    found = [
+        info
+        for space in spaces.known.values()
+        if space is not None
+        for info in _types_in(space)
+        if trait.name in info.traits
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def method_of(spaces: Spaces, info: TypeInfo, name: str) -> tuple[TypeInfo, ir.Function] | None:
+    """A method of a type and the type that it is written for: its own, or one that a trait of the tree gives. A
+    trait's is that of the only type that has the trait."""
+    own = info.methods.get(name)
+    if info.kind == "trait":
+        only = only_type_with(spaces, info)
+        if only is not None:
+            return method_of(spaces, only, name)
+        return (info, own) if own is not None and own.body and not _has_trait(spaces, info) else None
+    if own is not None and own.body:
+        return info, own
+    for trait in sorted(info.traits):
+        found = spaces.find(info.space, trait)
+        given = found.owner.methods.get(name) if found.owner is not None and found.kind == "type" else None
+        if given is not None and given.body and found.owner is not None:
+            return found.owner, given
+    return None
+
+
+def _has_trait(spaces: Spaces, trait: TypeInfo) -> bool:
+    return any(
+        trait.name in info.traits
+        for space in spaces.known.values()
+        if space is not None
+        for info in _types_in(space)
+    )
+
+
+def _types_in(space: Space) -> Iterator[TypeInfo]:
+    yield from space.types.values()
+    for inner in space.inner.values():
+        yield from _types_in(inner)
 
 
 def _has_method(space: Space, name: str) -> bool:

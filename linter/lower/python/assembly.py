@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from gradguard.ir.nodes import Body, ClassDef, Function, FunctionDef
-from gradguard.lower.later import LaterFunction
+from gradguard.lower.later import LaterFunction, Make
 from gradguard.lower.parts import Part, Parts
 from gradguard.lower.python.parsing import lower_text
 from gradguard.lower.unreadable import Unreadable
@@ -30,9 +30,14 @@ def _lower_part(part: Part, base: int, rows_before: int) -> Body:
     if sketch is None:
         return _statements(part, part.text, base, rows_before)
     at = base + part.first_node
-    whole = partial(_function, part, part.text, base, rows_before)
-    header = partial(_function, part, sketch.header, base, rows_before) if sketch.header else whole
-    later = LaterFunction(sketch, at, part.text, header() if sketch.is_decorated else header, whole)
+    whole: Function | Make = partial(_function, part, part.text, base, rows_before)
+    header: Function | Make = whole
+    if sketch.header:
+        header = partial(_function, part, sketch.header, base, rows_before)
+        header = header() if sketch.is_decorated else header
+    elif sketch.is_decorated:
+        header = whole = _function(part, part.text, base, rows_before)
+    later = LaterFunction(sketch, at, part.text, header, whole)
     return (FunctionDef(later, at),)
 
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from gradguard.lower.python.context import Anchor
 from gradguard.lower.parts import Part, Parts
+from gradguard.lower.python.context import Anchor
 from gradguard.lower.python.parsing import collection_paused, lower_text
 
 Place = tuple[tuple[int, int], tuple[int, int]]

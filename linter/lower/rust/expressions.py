@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradguard.ir import nodes as ir
-from gradguard.lower.rust.context import DEEPEST, Context, Node, named, text
+from gradguard.lower.rust.context import DEEPEST, Context, Node, label_of, named, text
 from gradguard.lower.rust.literals import literal
 from gradguard.lower.rust.macros import macro
 from gradguard.lower.rust.patterns import always_matches, bound_names, pattern
@@ -180,7 +180,13 @@ def block(context: Context, node: Node | None) -> ir.Scope:
         body, value = statements(context, node)
     finally:
         context.depth -= 1
-    return ir.Scope(body, value, at)
+    return ir.Scope(body, value, at, label_of(node))
+
+
+def _loop_value(context: Context, node: Node) -> ir.Expr:
+    from gradguard.lower.rust.statements import loop_value
+
+    return loop_value(context, node)
 
 
 def _wrapped_block(context: Context, node: Node) -> ir.Expr:
@@ -299,6 +305,7 @@ _LOWER: dict[str, Callable[[Context, Node], ir.Expr]] = {
     "closure_expression": _closure,
     "block": block,
     **dict.fromkeys(("unsafe_block", "async_block", "const_block", "try_block"), _wrapped_block),
+    "loop_expression": _loop_value,
     "if_expression": _if,
     "match_expression": _match,
     "macro_invocation": macro,
@@ -310,7 +317,6 @@ _LOWER: dict[str, Callable[[Context, Node], ir.Expr]] = {
             "return_expression",
             "break_expression",
             "continue_expression",
-            "loop_expression",
             "while_expression",
             "for_expression",
             "assignment_expression",

@@ -6,7 +6,9 @@ assignments of the name of their type, an impl's base is the trait.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gradguard.ir import nodes as ir
 from gradguard.lower.rust.context import Context, Node, named, text
@@ -19,13 +21,16 @@ def item(context: Context, node: Node) -> ir.Body:
     at = context.at(node)
     match node.type:
         case "function_item":
-            return (ir.FunctionDef(_function(context, node, at), at),)
+            with _bounded(context, node):
+                return (ir.FunctionDef(_function(context, node, at), at),)
         case "struct_item" | "union_item":
-            return (_class(node, "struct", _fields(context, node), at),)
+            with _bounded(context, node):
+                return (_class(node, "struct", _fields(context, node), at),)
         case "enum_item":
             return (_class(node, "enum", _variants(context, node), at),)
         case "impl_item" | "trait_item":
-            return (_methods(context, node, at),)
+            with _bounded(context, node):
+                return (_methods(context, node, at),)
         case "mod_item":
             body = node.child_by_field_name("body")
             name = text(node.child_by_field_name("name"))
@@ -44,6 +49,41 @@ def item(context: Context, node: Node) -> ir.Body:
             return (ir.ClassDef(name, (ir.Arg(written),), (ir.Name("type", at),), (), at),)
         case _:
             return ()
+
+
+@contextmanager
+def _bounded(context: Context, node: Node) -> Iterator[None]:
+    """Within an item: its type parameters stand for the traits that they must have."""
+    before = context.bounds
+    context.bounds = {**before, **_bounds(node)}
+    try:
+        yield
+    finally:
+        context.bounds = before
+
+
+def _bounds(node: Node) -> dict[str, str]:
+    found: dict[str, str] = {}
+    listed = node.child_by_field_name("type_parameters")
+    where = next((child for child in node.children if child.type == "where_clause"), None)
+    for one in (*(named(listed) if listed is not None else ()), *(named(where) if where is not None else ())):
+        name = one.child_by_field_name("name") or one.child_by_field_name("left")
+        bounds = one.child_by_field_name("bounds")
+        traits = [part for part in named(bounds) if part.type in _TRAITS] if bounds is not None else []
+        if name is not None and name.type == "type_identifier" and traits:
+            found[text(name)] = path_text(traits[0])
+    return found
+
+
+_TRAITS = frozenset(("type_identifier", "scoped_type_identifier", "generic_type"))
+_WORD = re.compile(r"\w+")
+
+
+def _type_text(context: Context, node: Node | None) -> str:
+    """A type as it is written, with a trait in place of a parameter that must have it."""
+    if not context.bounds:
+        return text(node)
+    return _WORD.sub(lambda word: context.bounds.get(word[0], word[0]), text(node))
 
 
 def _items(context: Context, body: Node) -> Iterator[ir.Stmt]:
@@ -71,7 +111,7 @@ def _fields(context: Context, node: Node) -> ir.Body:
         ]
     for name, written in pairs:
         at = context.at(written)
-        fields.append(ir.Assign((ir.Name(name, at),), ir.Name(text(written), at), at))
+        fields.append(ir.Assign((ir.Name(name, at),), ir.Name(_type_text(context, written), at), at))
     return tuple(fields)
 
 
@@ -108,7 +148,7 @@ def _function(context: Context, node: Node, at: int) -> ir.Function:
         if value is not None:
             body.append(ir.Return(value, value.at))
     written = node.child_by_field_name("return_type")
-    returns = ir.Name(text(written), at) if written is not None else None
+    returns = ir.Name(_type_text(context, written), at) if written is not None else None
     name = text(node.child_by_field_name("name"))
     is_async = any(child.type == "async" for part in node.children for child in (part, *part.children))
     return ir.Function(name, params, tuple(body), (), is_async, False, at, returns)
@@ -126,7 +166,7 @@ def parameters(context: Context, node: Node | None) -> tuple[tuple[ir.Param, ...
         inner, annotation = child, None
         if child.type == "parameter":
             inner = child.child_by_field_name("pattern")
-            annotation = ir.Name(text(child.child_by_field_name("type")), at)
+            annotation = ir.Name(_type_text(context, child.child_by_field_name("type")), at)
         target = pattern(context, inner)
         if isinstance(target, ir.Name):
             params.append(ir.Param(target.id, annotation=annotation))

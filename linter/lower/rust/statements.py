@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradguard.ir import nodes as ir
-from gradguard.lower.rust.context import Context, Node, named, text
+from gradguard.lower.rust.context import Context, Node, label_of, named, text
 from gradguard.lower.rust.expressions import block, expression
 from gradguard.lower.rust.patterns import pattern
 
@@ -52,7 +52,7 @@ def statements(context: Context, node: Node) -> tuple[ir.Body, ir.Expr | None]:
     children = [child for child in named(node) if child.type != "label"]
     for index, child in enumerate(children):
         is_last = index == len(children) - 1
-        if is_last and child.type not in _ITEMS | _LOOPS | _STATEMENTS:
+        if is_last and (child.type == "loop_expression" or child.type not in _ITEMS | _LOOPS | _STATEMENTS):
             value = expression(context, child)
             break
         if is_last and child.type == "expression_statement" and _is_open(child):
@@ -65,7 +65,9 @@ def statements(context: Context, node: Node) -> tuple[ir.Body, ir.Expr | None]:
 def _is_open(node: Node) -> bool:
     """Whether an expression statement has no semicolon and gives the block its value."""
     inner = named(node)
-    return bool(inner) and node.children[-1].type != ";" and inner[0].type not in _LOOPS
+    if not inner or node.children[-1].type == ";":
+        return False
+    return inner[0].type == "loop_expression" or inner[0].type not in _LOOPS
 
 
 def statement(context: Context, node: Node) -> ir.Body:
@@ -131,18 +133,12 @@ def _return(context: Context, node: Node) -> ir.Body:
 def _break(context: Context, node: Node) -> ir.Body:
     at = context.at(node)
     inner = [child for child in named(node) if child.type != "label"]
-    left = ir.Break(at)
-    if not inner:
-        return (left,)
-    value = expression(context, inner[0])
-    return (ir.Evaluate(ir.Opaque((value,), value.at), value.at), left)
+    value = expression(context, inner[0]) if inner else None
+    return (ir.Break(at, label_of(node), value),)
 
 
 def _continue(context: Context, node: Node) -> ir.Body:
-    # A labelled one leaves the loop that it stands in.
-    if any(child.type == "label" for child in node.named_children):
-        return (ir.Break(context.at(node)),)
-    return (ir.Continue(context.at(node)),)
+    return (ir.Continue(context.at(node), label_of(node)),)
 
 
 def _body(context: Context, node: Node) -> ir.Body:
@@ -152,17 +148,24 @@ def _body(context: Context, node: Node) -> ir.Body:
 
 def _loop(context: Context, node: Node) -> ir.Body:
     at = context.at(node)
-    return (ir.While(ir.Const(True, at), _body(context, node), (), at),)
+    return (ir.While(ir.Const(True, at), _body(context, node), (), at, label_of(node)),)
+
+
+def loop_value(context: Context, node: Node) -> ir.Expr:
+    """A `loop` where a value stands."""
+    at = context.at(node)
+    return ir.Loop(_body(context, node), label_of(node), at)
 
 
 def _while(context: Context, node: Node) -> ir.Body:
     condition = node.child_by_field_name("condition")
     at = context.at(node, condition)
     if condition is None or condition.type not in ("let_condition", "let_chain"):
-        return (ir.While(expression(context, condition), _body(context, node), (), at),)
+        test = expression(context, condition)
+        return (ir.While(test, _body(context, node), (), at, label_of(node)),)
     parts = named(condition) if condition.type == "let_chain" else [condition]
     inner = _guarded(context, node, parts, at)
-    return (ir.While(ir.Const(True, at), (inner,), (), at),)
+    return (ir.While(ir.Const(True, at), (inner,), (), at, label_of(node)),)
 
 
 def _guarded(context: Context, node: Node, parts: list[Node], at: int) -> ir.Stmt:
@@ -187,7 +190,8 @@ def _for(context: Context, node: Node) -> ir.Body:
     source = node.child_by_field_name("value")
     at = context.at(node, source)
     target = pattern(context, node.child_by_field_name("pattern"))
-    return (ir.For(target, expression(context, source), _body(context, node), (), False, at),)
+    values = expression(context, source)
+    return (ir.For(target, values, _body(context, node), (), False, at, label_of(node)),)
 
 
 def _nothing(context: Context, node: Node) -> ir.Body:

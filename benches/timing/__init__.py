@@ -1,0 +1,1 @@
+"""Measuring whole processes side by side, and telling it in tables."""
