@@ -11,7 +11,7 @@ from gradguard.infer.events import ClosureUnderGuard, ModeLeft
 from gradguard.infer.frames import Exit, Frame
 from gradguard.infer.joins import distinguishing, either, join, leaves_of
 from gradguard.infer.modes import ON, Mode
-from gradguard.infer.run import CALL_DEPTH, RECURSION, Ended
+from gradguard.infer.run import CALL_DEPTH, RECURSION, Ended, Exhausted
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.tensors import Operation, guard_cause, operate, walk
@@ -304,14 +304,27 @@ def enter_body(
         return _too_deep(frame, state, args, keywords, site, function.name)
     if len(frame.calls) >= CALL_DEPTH or run.stack.count(here) >= RECURSION:
         return _too_deep(frame, state, args, keywords, site, function.name)
+    shared = frame.depth == SHARING_DEPTH
+    before = state.fork() if shared else state
     inner, entry = open_frame(frame, state, closure, args, keywords, site)
+    kept_back = run.steps // 2 if shared else 0
+    run.steps -= kept_back
     run.stack.append(here)
     try:
         end = execute_body(inner, state, function)
+    except Exhausted:
+        if not shared:
+            raise
+        state.become(before)
+        return _too_deep(frame, state, args, keywords, site, function.name)
     finally:
         run.stack.pop()
+        run.steps += kept_back
     return close_frame(frame, inner, state, end, entry)
 
+
+SHARING_DEPTH = 1
+"""Each call that a root makes itself gets half of the steps that are left, so that none of them ends the root."""
 
 TELLING = (Tensor, Instance, Closure, Bound, List, Dict, Tuple, Parameters, Lazy)
 """Arguments that a function can do something with that matters."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
+from gradguard.sift.tokens import Clues
 
 SINKS = frozenset(
     [
@@ -71,17 +72,15 @@ def is_guarded(decorators: tuple[ir.Expr, ...]) -> bool:
     return any(_may_be_guard(node) for node in walk(decorators))
 
 
-def may_report_alone(text: str, words: frozenset[str]) -> bool:
+def may_report_alone(text: str, clues: Clues) -> bool:
     """Whether a function that leads to no gradient may still hold a fault: of the guard itself, or of a flag.
 
-    One guard in the plainest form, a block or a decorator, is none; nor are the usual lines that freeze. `words`
-    are further names of guards.
+    One guard in the plainest form, a block or a decorator, is none; nor are the usual lines that freeze. `clues`
+    are those of its file.
     """
-    from gradguard.sift.tokens import sift_text
-
     code = _COMMENT.sub("", _DOCUMENTATION.sub("", text))
     rest, guards = _PLAIN_GUARD.subn("", code)
-    if guards > 1 or _SUSPENDED.search(rest) or sift_text(_FREEZING.sub("", rest), words):
+    if guards > 1 or _SUSPENDED.search(rest) or clues.hold(_FREEZING.sub("", rest)):
         return True
     return guards == 1 and (_DEFERRED.search(rest) is not None or _has_comprehension(rest))
 

@@ -18,7 +18,11 @@ def _word(word: str, after: str = "") -> str:
 
 
 SINK = _patterns(
-    _word("backward"),
+    r"\.backward\b",
+    r"backward\s*\((?<!\wbackward\()(?<!def backward\()",
+    r"manual_backward\b",
+    '"backward"',
+    "'backward'",
     _word("grad", r"\s*\("),
     r"\.grad\b",
     r"\.requires_grad\s*=\s*[^F=\s]",
@@ -63,6 +67,8 @@ SHAPING = (
 ROW = re.compile(
     r"^([ \t]*)(?:((?:async[ \t]+)?def[ \t]+(\w+))|(class\b|@|from\b|import\b|#)|[^\s)\]}])", re.MULTILINE
 )
+_DOCUMENTATION = re.compile(r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''")
+_COMMENT = re.compile(r"#[^\n\"']*$", re.MULTILINE)
 CALL_BACKWARDS = re.compile(r"\(\s*(\w+)")
 """A call in a text read from its end: so the pattern starts with a literal."""
 
@@ -120,6 +126,11 @@ def _places(text: str, patterns: Iterable[re.Pattern[str]]) -> list[int]:
     return sorted(match.start() for pattern in patterns for match in pattern.finditer(text))
 
 
+def _code(text: str) -> str:
+    """A text without comments and long strings, which speak of much that the code does not do."""
+    return _COMMENT.sub("", _DOCUMENTATION.sub('""', text))
+
+
 def _marks(text: str) -> Marks:
     calls, called = [], []
     end = len(text)
@@ -136,6 +147,7 @@ def _marks(text: str) -> Marks:
 
 def outlines(text: str) -> list[Outline]:
     """The functions of a text, nested ones too, and the top level, without definitions and imports, as ""."""
+    text = _code(text)
     marks = _marks(text)
     open_ones: list[tuple[int, str, int]] = []
     result: list[Outline] = []

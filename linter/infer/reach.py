@@ -1,7 +1,7 @@
 """Which functions can come to a place that asks for a gradient, told from the text.
 
 Following calls is the dear part of a run, and a function that never leads to such a place needs none of it.
-Everything here errs on the side of following: strings and comments count, and calls are matched by name alone.
+Everything here errs on the side of following: short strings count, and calls are matched by name alone.
 """
 
 from __future__ import annotations

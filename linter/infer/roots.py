@@ -41,6 +41,7 @@ from gradguard.infer.values import (
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.lower.module import Unreadable
+from gradguard.sift.tokens import Clues, aliases, clues_in
 
 LONG_CHUNK = 300
 TOP_LEVEL = 3
@@ -112,24 +113,20 @@ def _entry_mode(run: Run, state: State, ended: bool) -> Mode:
 
 def _is_suspect(top: Frame, key: str, index: int) -> bool:
     """Whether a top-level piece holds a guard, a sink, or a name that this file gives to one."""
-    from gradguard.sift.tokens import sift_text
-
     known = top.run.suspects.get((key, index))
     if known is None:
         text = top.run.program.modules[key].text(index)
-        known = top.run.suspects[key, index] = sift_text(text, _words(top, key))
+        known = top.run.suspects[key, index] = _clues(top, key).hold(text)
     return known
 
 
-def _words(top: Frame, key: str) -> frozenset[str]:
-    """Names of guards and sinks that only this file, or the user's settings, know as such."""
-    from gradguard.sift.tokens import aliases
-
-    words = top.run.words.get(key)
-    if words is None:
+def _clues(top: Frame, key: str) -> Clues:
+    """What to look for in pieces of a file: also names that only this file, or the user's settings, give to guards."""
+    clues = top.run.clues.get(key)
+    if clues is None:
         text = top.run.program.modules[key].source.text
-        words = top.run.words[key] = aliases(text) | top.run.facts.words
-    return words
+        clues = top.run.clues[key] = clues_in(text, aliases(text) | top.run.facts.words)
+    return clues
 
 
 def _may_report(top: Frame, function: ir.Function) -> bool:
@@ -142,7 +139,7 @@ def _may_report(top: Frame, function: ir.Function) -> bool:
             and (
                 function.text is None
                 or top.run.program.leads(top.module, function.name)
-                or may_report_alone(function.text, _words(top, top.module))
+                or may_report_alone(function.text, _clues(top, top.module))
             )
         )
         top.run.reporting[site] = known

@@ -12,6 +12,7 @@ from gradguard.infer.events import Event, ModuleMadeUnderInference
 from gradguard.infer.modes import GuardSite, Mode, When
 from gradguard.infer.sites import Root, Site
 from gradguard.infer.values import Closure, Unknown
+from gradguard.sift.tokens import Clues
 
 if TYPE_CHECKING:
     from gradguard.infer.program import Program
@@ -53,7 +54,7 @@ class Run:
     classes: list[tuple[Any, str]] = field(default_factory=list)
     live: list[tuple[Site, Root]] = field(default_factory=list)
     made_under_inference: dict[int, ModuleMadeUnderInference] = field(default_factory=dict)
-    words: dict[str, frozenset[str]] = field(default_factory=dict)
+    clues: dict[str, Clues] = field(default_factory=dict)
     suspects: dict[tuple[str, int], bool] = field(default_factory=dict)
     reporting: dict[Site, bool] = field(default_factory=dict)
     importing: set[Any] = field(default_factory=set)

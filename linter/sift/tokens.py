@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 GUARDS = (
@@ -115,14 +116,32 @@ def sift(data: bytes, extra: Iterable[str] = ()) -> bool:
     return sift_text(data.decode("latin-1"), extra)
 
 
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """The clues that are worth a look in a text or a piece of it, and the pairs of which both are."""
+
+    alone: tuple[Clue, ...]
+    together: tuple[tuple[Clue, Clue], ...]
+
+    def hold(self, text: str) -> bool:
+        """Whether the text can hold a finding of its own."""
+        return any(_holds(text, clue) for clue in self.alone) or any(
+            _holds(text, first) and _holds(text, second) for first, second in self.together
+        )
+
+
+def clues_in(text: str, extra: Iterable[str] = ()) -> Clues:
+    """The clues whose words stand in a text; `extra` as for `sift`."""
+    known = (*_without_grad(), *(_with_grad() if "grad" in text else ()), *map(_word, extra))
+    return Clues(
+        tuple(clue for clue in known if clue[0] in text),
+        tuple(pair for pair in TOGETHER if all(needle in text for needle, _ in pair)),
+    )
+
+
 def sift_text(text: str, extra: Iterable[str] = ()) -> bool:
     """Whether a piece of Python text can hold a finding of its own; `extra` as for `sift`."""
-    return (
-        any(_holds(text, clue) for clue in _without_grad())
-        or ("grad" in text and any(_holds(text, clue) for clue in _with_grad()))
-        or any(_holds(text, first) and _holds(text, second) for first, second in TOGETHER)
-        or any(_holds(text, _word(word)) for word in extra)
-    )
+    return clues_in(text, extra).hold(text)
 
 
 def sift_rust(data: bytes, crates: Iterable[str] = ()) -> bool:
@@ -138,7 +157,12 @@ def sift_rust(data: bytes, crates: Iterable[str] = ()) -> bool:
 
 def aliases(text: str) -> frozenset[str]:
     """Names that imports and assignments in `text` bind to a guard, or to what asks for a gradient."""
-    return frozenset(name for match in _bindings().finditer(text) for name in match.groups() if name)
+    rows = "\n".join(row for row in text.split("\n") if any(stem in row for stem in _STEMS))
+    return frozenset(name for match in _bindings().finditer(rows) for name in match.groups() if name)
+
+
+_STEMS = ("grad", "gard", "inf", "no_autodiff", "backward")
+"""Each of the words that can be bound holds one."""
 
 
 def _holds(text: str, clue: Clue) -> bool:
