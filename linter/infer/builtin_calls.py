@@ -12,6 +12,7 @@ from gradguard.infer.tensors import Operation, cut, operate, sum_of, walk
 from gradguard.infer.truths import truth
 from gradguard.infer.values import (
     NONE,
+    Alternatives,
     Bound,
     Closure,
     Dict,
@@ -199,10 +200,17 @@ def _hasattr(frame: Frame, state: State, args: list[Any], keywords: dict[str, An
     return frame.run.unknown()
 
 
+_NUMBERS = frozenset({"int", "float", "bool", "complex", "Number", "Complex", "Real", "Rational", "Integral"})
+"""Types of numbers, without their modules."""
+
+
 def _isinstance(frame: Frame, state: State, args: list[Any], keywords: dict[str, Any], site: Site) -> Any:
     if len(args) < 2:
         return frame.run.unknown()
     value, klass = state.resolve(args[0]), state.resolve(args[1])
+    if isinstance(value, Alternatives):
+        then, other = (_isinstance(frame, state, [one, klass], {}, site) for one in (value.then, value.other))
+        return then if then == other else Alternatives(value.key, then, other)
     names = [k.path for k in (klass.items if isinstance(klass, Tuple) else (klass,)) if isinstance(k, Known)]
     short = {name.rsplit(".", 1)[-1] for name in names}
     match value:
@@ -211,9 +219,11 @@ def _isinstance(frame: Frame, state: State, args: list[Any], keywords: dict[str,
                 return Literal(True)
             return (
                 Literal(False)
-                if short and short <= {"list", "tuple", "dict", "str", "int", "float"}
+                if short and short <= {"list", "tuple", "dict", "str", "ndarray", *_NUMBERS}
                 else frame.run.unknown()
             )
+        case Tensor(number=True) if short and len(short) == len(names):
+            return Literal(False) if short.isdisjoint(_NUMBERS) else frame.run.unknown()
         case List() | Tuple() | Dict():
             kind = {List: "list", Tuple: "tuple", Dict: "dict"}[type(value)]
             if short and "Tensor" in short and kind not in short:

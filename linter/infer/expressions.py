@@ -10,7 +10,7 @@ from gradguard.infer import iteration
 from gradguard.infer.calls import evaluate_call
 from gradguard.infer.events import AwaitUnderGuard, YieldUnderGuard
 from gradguard.infer.frames import Frame, Yielded
-from gradguard.infer.joins import either, join, merge
+from gradguard.infer.joins import either, join, leaves_of, merge
 from gradguard.infer.modes import GuardSite
 from gradguard.infer.objects import get_attribute, get_item
 from gradguard.infer.scopes import assign, lookup
@@ -205,13 +205,15 @@ def _logic(frame: Frame, state: State, expr: ir.Logic) -> Any:
     tests = [as_test(state, value) for value in values]
     if all(test is not None for test in tests) and _are_conditions(values):
         return Both(tuple(tests), stops)
-    if stops and len(values) == 2 and tests[0] is not None and hasattr(tests[0], "key"):
+    if stops and len(values) == 2 and isinstance(tests[0], Test):
         return either(values[0], values[1], (tests[0].key, tests[0].truth))
     return merge(values[0], values[-1]) if stops else frame.run.unknown()
 
 
 def _are_conditions(values: list[Any]) -> bool:
-    return all(isinstance(value, Test | Both | Literal | Unknown) for value in values)
+    return all(
+        isinstance(leaf, Test | Both | Literal | Unknown) for value in values for leaf in leaves_of(value)
+    )
 
 
 def _choice(frame: Frame, state: State, expr: ir.Choice) -> Any:

@@ -108,13 +108,22 @@ def negate(value: Any) -> Any:
         case Test(key=key, truth=wanted):
             return Test(key, not wanted)
         case Both(tests=tests, either=either):
-            return Both(tuple(negate(test) for test in tests), not either)
+            return _negated(tests, either)
+        case Alternatives(key=key, then=then, other=other):
+            opposites = negate(then), negate(other)
+            return None if None in opposites else Alternatives(key, *opposites)
         case _:
             return None
 
 
+def _negated(tests: tuple[Any, ...], either: bool) -> Any:
+    opposites = tuple(negate(test) for test in tests)
+    return None if None in opposites else Both(opposites, not either)
+
+
 def as_test(state: State, value: Any) -> Any:
-    """The condition that `value` is true: a Literal, Test or Both; None where it has no stable name."""
+    """The condition that `value` is true: a Literal, Test or Both, or Alternatives of which one side is decided;
+    None where it has no stable name."""
     value = state.resolve(value)
     known = truth(state, value)
     if known is not None:
@@ -126,7 +135,7 @@ def as_test(state: State, value: Any) -> Any:
             a, b = truth(state, then), truth(state, other)
             if a is not None and b is not None and a is not b:
                 return Test(key, a)
-            return None
+            return value if (a is None) is not (b is None) else None
         case Unknown() | Tensor() | Known():
             name = key_of(state, value)
             return Test(name) if name else None
@@ -161,6 +170,13 @@ def assume(state: State, condition: Any, wanted: bool) -> None:
         case Both(tests=tests, either=either) if wanted is not either:
             for test in tests:
                 assume(state, test, wanted)
+        case Alternatives(key=key, then=then, other=other):
+            if truth(state, other) is (not wanted):
+                assume(state, Test(key), True)
+                assume(state, then, wanted)
+            elif truth(state, then) is (not wanted):
+                assume(state, Test(key), False)
+                assume(state, other, wanted)
         case _:
             return
 
