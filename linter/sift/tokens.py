@@ -7,7 +7,7 @@ vain costs only time.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -125,23 +125,34 @@ class Clues:
 
     def hold(self, text: str) -> bool:
         """Whether the text can hold a finding of its own."""
-        return any(_holds(text, clue) for clue in self.alone) or any(
-            _holds(text, first) and _holds(text, second) for first, second in self.together
-        )
+        return _hold(text, self.alone, self.together)
 
 
 def clues_in(text: str, extra: Iterable[str] = ()) -> Clues:
     """The clues whose words stand in a text; `extra` as for `sift`."""
-    known = (*_without_grad(), *(_with_grad() if "grad" in text else ()), *map(_word, extra))
     return Clues(
-        tuple(clue for clue in known if clue[0] in text),
+        tuple(clue for clue in _candidates(text, extra) if clue[0] in text),
         tuple(pair for pair in TOGETHER if all(needle in text for needle, _ in pair)),
     )
 
 
 def sift_text(text: str, extra: Iterable[str] = ()) -> bool:
     """Whether a piece of Python text can hold a finding of its own; `extra` as for `sift`."""
-    return clues_in(text, extra).hold(text)
+    return _hold(text, _candidates(text, extra), TOGETHER)
+
+
+def _candidates(text: str, extra: Iterable[str]) -> Iterator[Clue]:
+    """The clues that can stand in a text; those of the many files that never say grad come first."""
+    yield from _without_grad()
+    if "grad" in text:
+        yield from _with_grad()
+    yield from map(_word, extra)
+
+
+def _hold(text: str, alone: Iterable[Clue], together: Iterable[tuple[Clue, Clue]]) -> bool:
+    return any(_holds(text, clue) for clue in alone) or any(
+        _holds(text, first) and _holds(text, second) for first, second in together
+    )
 
 
 def sift_rust(data: bytes, crates: Iterable[str] = ()) -> bool:
