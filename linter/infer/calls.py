@@ -11,7 +11,7 @@ from gradguard.infer.events import ClosureUnderGuard, ModeLeft
 from gradguard.infer.frames import Exit, Frame
 from gradguard.infer.joins import distinguishing, either, join, leaves_of
 from gradguard.infer.modes import ON, Mode
-from gradguard.infer.run import CALL_DEPTH, RECURSION, Ended, Exhausted
+from gradguard.infer.run import CALL_DEPTH, RECURSION, SHARING_DEPTH, Ended, Exhausted
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.tensors import Operation, guard_cause, operate, walk
@@ -322,9 +322,6 @@ def enter_body(
         run.steps += kept_back
     return close_frame(frame, inner, state, end, entry)
 
-
-SHARING_DEPTH = 1
-"""Each call that a root makes itself gets half of the steps that are left, so that none of them ends the root."""
 
 TELLING = (Tensor, Instance, Closure, Bound, List, Dict, Tuple, Parameters, Lazy)
 """Arguments that a function can do something with that matters."""

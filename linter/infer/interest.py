@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gradguard.infer.outlines import code_of
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.sift.tokens import Clues
@@ -27,8 +28,6 @@ _WORDS = re.compile(
     r"backward|grad\b|grad_\b|(?<![.\w])\w*grad|inference_mode|_grad_enabled|update_params|register_hook|minimize"
     r"|\byield\b|\bawait\b|@[^\n]*(?:[gG]rad|[iI]nference|[gG]uard|[eE]val)"
 )
-_DOCUMENTATION = re.compile(r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''")
-_COMMENT = re.compile(r"#(?![^\n]*GRD\d)[^\n]*")
 _PLAIN_GUARD = re.compile(
     r"\bwith\s+(?:\w+\.)*(?:no_grad|enable_grad)\(\)\s*:|^[ \t]*@(?:\w+\.)*no_grad\(\)[ \t]*$", re.MULTILINE
 )
@@ -41,7 +40,6 @@ _DEFERRED = re.compile(
 )
 _FOR = re.compile(r"\bfor\b")
 _FOR_STATEMENT = re.compile(r"^[ \t]*for\b[^\n]*:[ \t]*$", re.MULTILINE)
-_LOOP = re.compile(r"\bfor\b[^\0]*\.grad|\bfor\b[^\0]*[\"']grad[\"']|grad[^\0]*\bfor\b")
 _SETTING = re.compile(r"\bself\.(\w+)\s*(?:=(?!=)|[-+*/%@&|^]=|//=|\*\*=|<<=|>>=)")
 
 
@@ -78,8 +76,7 @@ def may_report_alone(text: str, clues: Clues) -> bool:
     One guard in the plainest form, a block or a decorator, is none; nor are the usual lines that freeze. `clues`
     are those of its file.
     """
-    code = _COMMENT.sub("", _DOCUMENTATION.sub("", text))
-    rest, guards = _PLAIN_GUARD.subn("", code)
+    rest, guards = _PLAIN_GUARD.subn("", code_of(text))
     if guards > 1 or _SUSPENDED.search(rest) or clues.hold(_FREEZING.sub("", rest)):
         return True
     return guards == 1 and (_DEFERRED.search(rest) is not None or _has_comprehension(rest))
@@ -91,7 +88,8 @@ def _has_comprehension(code: str) -> bool:
 
 def may_loop(function: ir.Function) -> bool:
     """Whether a function may hold an update loop."""
-    return function.text is None or _LOOP.search(function.text) is not None
+    text = function.text
+    return text is None or ("grad" in text and _FOR.search(text) is not None)
 
 
 def settings(function: ir.Function) -> Iterator[str]:

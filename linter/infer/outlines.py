@@ -126,7 +126,7 @@ def _places(text: str, patterns: Iterable[re.Pattern[str]]) -> list[int]:
     return sorted(match.start() for pattern in patterns for match in pattern.finditer(text))
 
 
-def _code(text: str) -> str:
+def code_of(text: str) -> str:
     """A text without comments and long strings, which speak of much that the code does not do."""
     return _COMMENT.sub("", _DOCUMENTATION.sub('""', text))
 
@@ -147,7 +147,7 @@ def _marks(text: str) -> Marks:
 
 def outlines(text: str) -> list[Outline]:
     """The functions of a text, nested ones too, and the top level, without definitions and imports, as ""."""
-    text = _code(text)
+    text = code_of(text)
     marks = _marks(text)
     open_ones: list[tuple[int, str, int]] = []
     result: list[Outline] = []

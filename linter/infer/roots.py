@@ -134,28 +134,33 @@ def _may_report(top: Frame, function: ir.Function) -> bool:
     site = Site(top.module, function.at)
     known = top.run.reporting.get(site)
     if known is None:
-        known = top.run.facts.has("hooks.differentiated", function.name) or (
-            is_interesting(function)
-            and (
-                function.text is None
-                or top.run.program.leads(top.module, function.name)
-                or may_report_alone(function.text, _clues(top, top.module))
-            )
-        )
-        top.run.reporting[site] = known
+        known = top.run.reporting[site] = _has_something_to_report(top, function)
     return known
+
+
+def _has_something_to_report(top: Frame, function: ir.Function) -> bool:
+    if top.run.facts.has("hooks.differentiated", function.name):
+        return True
+    if not is_interesting(function):
+        return False
+    if function.text is None or top.run.program.leads(top.module, function.name):
+        return True
+    return may_report_alone(function.text, _clues(top, top.module))
 
 
 def _any_may_report(top: Frame, body: ir.Body) -> bool:
     """Whether a run of one of the functions of a body, or the body itself, may find something."""
-    return any(
-        _may_report(top, statement.function)
-        if isinstance(statement, ir.FunctionDef)
-        else is_guarded(statement.decorators) or _any_may_report(top, statement.body)
-        if isinstance(statement, ir.ClassDef)
-        else holds_interest((statement,))
-        for statement in body
-    )
+    for statement in body:
+        match statement:
+            case ir.FunctionDef(function=function):
+                found = _may_report(top, function)
+            case ir.ClassDef(decorators=decorators, body=inner):
+                found = is_guarded(decorators) or _any_may_report(top, inner)
+            case _:
+                found = holds_interest((statement,))
+        if found:
+            return True
+    return False
 
 
 def _bind_suspects(top: Frame, state: State, key: str) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gradguard.infer.state import State
 
 STEPS = 2_000
+SHARING_DEPTH = 1
+"""Each call that a root makes itself gets half of the steps that are left, so that none of them ends the root."""
 CALL_DEPTH = 14
 RECURSION = 2
 

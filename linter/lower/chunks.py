@@ -100,8 +100,7 @@ def pieces(statements: list[ast.stmt], lines: list[str]) -> list[Piece]:
     """Statements grouped so that no two groups share a row, nor a line continued by a backslash."""
     found: list[Piece] = []
     for statement in statements:
-        decorators = getattr(statement, "decorator_list", ())
-        first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+        first = first_row(statement)
         last = statement.end_lineno or statement.lineno
         while first > 1 and lines[first - 2].endswith("\\"):
             first -= 1
@@ -113,6 +112,12 @@ def pieces(statements: list[ast.stmt], lines: list[str]) -> list[Piece]:
         else:
             found.append(Piece(first, last, [statement]))
     return found
+
+
+def first_row(statement: ast.stmt) -> int:
+    """The row on which a statement starts, its decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def kind_of(statements: list[ast.stmt]) -> str:

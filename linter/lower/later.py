@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gradguard.ir.nodes import Body, Expr, Function, Param
 from gradguard.lower.parts import Sketch
@@ -78,20 +77,3 @@ class LaterFunction(Function):
     def __hash__(self) -> int:
         """By the handle, which no other function of the file has."""
         return hash(self.at)
-
-    def __reduce__(self) -> Any:
-        """Pickled as a plain function, body and all."""
-        body = self.body
-        return (
-            Function,
-            (
-                self.name,
-                self.params,
-                body,
-                self.decorators,
-                self.is_async,
-                self.is_generator,
-                self.at,
-                self.returns,
-            ),
-        )

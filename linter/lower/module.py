@@ -100,8 +100,7 @@ class Module:
             text = self.text(index)
             apart = self.chunks[index].kind in ("class", "function")
             statements = _statements(text) if apart or may_be_too_deep(text) else []
-            gauge = DepthGauge(text.split("\n"))
-            if any(map(gauge.is_too_deep, statements)):
+            if statements and any(map(DepthGauge(text.split("\n")).is_too_deep, statements)):
                 raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
             self._parts[index] = parts_of(text, statements) if apart else None
         return self._parts[index]

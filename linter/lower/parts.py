@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradguard.ir.nodes import CHUNK
-from gradguard.lower.chunks import pieces
+from gradguard.lower.chunks import first_row, pieces
 
 SHORT = 12
 """Rows below which a piece is not worth taking apart."""
@@ -43,9 +43,14 @@ class Part:
     function: Sketch | None
 
     @property
-    def is_wrapped(self) -> bool:
-        """Whether a class had to be put around it."""
-        return self.text.startswith(WRAPPER)
+    def wrapping(self) -> int:
+        """How many nodes, and rows, come from a class that had to be put around it."""
+        return int(self.text.startswith(WRAPPER))
+
+    @property
+    def rows_before(self) -> int:
+        """How many rows of the chunk stand above the first row of the text."""
+        return self.row - 1 - self.wrapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def parts_of(text: str, body: list[ast.stmt]) -> Parts | None:
 
 def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
     found = pieces(statement.body, lines)
-    first = _first_row(statement.body[0])
+    first = first_row(statement.body[0])
     if not found or found[0].first_row != first or not _starts_row(statement.body[0], lines):
         return None
     head = lines[: first - 1]
@@ -124,21 +129,16 @@ def _sketch(
 
 def _header(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], row: int) -> str:
     """The rows of a function from `row` to where its body starts, with an empty body; "" if that saves nothing."""
-    first = _first_row(function.body[0])
+    first = first_row(function.body[0])
     last = function.end_lineno or first
     if last - first < SHORT // 2 or not _starts_row(function.body[0], lines):
         return ""
     return "\n".join([*lines[row - 1 : first - 1], f"{_indent(lines[first - 1])}pass", ""])
 
 
-def _first_row(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-
-
 def _starts_row(statement: ast.stmt, lines: list[str]) -> bool:
     """Whether nothing but blanks stands before a statement, nor a continued line above it."""
-    row = _first_row(statement)
+    row = first_row(statement)
     before = lines[row - 2] if row > 1 else ""
     decorated = row != statement.lineno
     start = (

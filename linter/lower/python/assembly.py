@@ -53,9 +53,8 @@ def _function(part: Part, text: str, base: int, rows_before: int) -> Function:
 
 def _statements(part: Part, text: str, base: int, rows_before: int) -> Body:
     """What a text of the part lowers to, numbered as the part of the chunk that it is."""
-    wrapper = int(part.is_wrapped)
-    body = lower_text(text, base + part.first_node - wrapper, rows_before + part.row - 1 - wrapper).body
-    if not wrapper:
+    body = lower_text(text, base + part.first_node - part.wrapping, rows_before + part.rows_before).body
+    if not part.wrapping:
         return body
     (around,) = body
     assert isinstance(around, ClassDef)

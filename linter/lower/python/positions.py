@@ -52,9 +52,7 @@ def class_places(parts: Parts, rows_before: int) -> list[tuple[Place, Place]]:
 
 def part_places(part: Part, rows_before: int) -> list[tuple[Place, Place]]:
     """Header and extent of each node of one part of a chunk that follows so many rows."""
-    # The class around it, if any, is the first node and the first row.
-    wrapper = int(part.is_wrapped)
-    return places(part.text, rows_before + part.row - 1 - wrapper)[wrapper:]
+    return places(part.text, rows_before + part.rows_before)[part.wrapping :]
 
 
 @contextmanager
