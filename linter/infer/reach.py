@@ -47,7 +47,8 @@ class ImportText:
     is_star: bool
 
 
-def _imports_in(text: str) -> Iterator[ImportText]:
+def imports_in(text: str) -> Iterator[ImportText]:
+    """The imports of a text, those in functions too."""
     for match in IMPORT.finditer(text):
         names = match[3] or ""
         yield ImportText(
@@ -109,7 +110,7 @@ class Reach:
     def _statements(self, key: str) -> tuple[ImportText, ...]:
         self.imports.disk.seen.contents.add(key)
         if key not in self.statements:
-            self.statements[key] = tuple(_imports_in(self.read(key) or ""))
+            self.statements[key] = tuple(imports_in(self.read(key) or ""))
         return self.statements[key]
 
     def _origins_of(self, key: str, statement: ImportText, depth: int) -> Iterator[str]:

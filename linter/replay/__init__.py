@@ -59,8 +59,7 @@ def _in_rust(judged: Judged, program: Program, facts: Facts) -> tuple[Replay, ..
 
         return replays(judged, program, facts)
     except Exception as error:
-        reason = f"the replay itself failed ({type(error).__name__})"
-        return (Replay("rust", "inconclusive", reason),)
+        return (failed("rust", error),)
 
 
 def _replay(judged: Judged, program: Program, facts: Facts, profile: str) -> Replay:
@@ -73,8 +72,17 @@ def _replay(judged: Judged, program: Program, facts: Facts, profile: str) -> Rep
         backend = embedded(profile) if profile else real()
         return replay_case(case_of(judged, program), program, facts, backend)
     except Exception as error:
-        reason = f"the replay itself failed ({type(error).__name__})"
-        return Replay(profile or "torch", "inconclusive", reason)
+        return failed(profile or "torch", error)
+
+
+def failed(profile: str, error: BaseException) -> Replay:
+    """What is told where the replay itself goes wrong."""
+    return Replay(profile, "inconclusive", failure_text(error))
+
+
+def failure_text(error: BaseException) -> str:
+    """The same in words."""
+    return f"the replay itself failed ({type(error).__name__})"
 
 
 def profiles_of(text: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from gradguard.findings import Replay
 from gradguard.infer.sites import Site
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
@@ -32,24 +33,32 @@ _READ = words("grad requires_grad data")
 def notable(lowered: Module) -> frozenset[int]:
     """The places of a file that tell of gradients: guards, what is made, and what asks for a gradient."""
     found: set[int] = set()
+    for node in nodes_of(lowered):
+        match node:
+            case ir.Entry(at=at) | ir.Yield(at=at):
+                found.add(at)
+            case ir.Call(func=ir.Attr(name=name) | ir.Name(id=name), at=at) if name in _ASKING | _SWITCHES:
+                found.add(at)
+            case ir.Attr(name=name, at=at) if name in _READ:
+                found.add(at)
+            case ir.Assign(value=ir.Call() | ir.Op() as value):
+                found.add(value.at)
+    return frozenset(found)
+
+
+def nodes_of(lowered: Module) -> Iterator[Any]:
+    """Every node of a file, as far as it can be read."""
     for chunk in lowered.chunks:
         try:
             body = lowered.body(chunk.index)
         except (Unreadable, RecursionError):
             continue
-        for node in walk(body):
-            match node:
-                case ir.Entry(at=at) | ir.Yield(at=at):
-                    found.add(at)
-                case ir.Call(func=ir.Attr(name=name) | ir.Name(id=name), at=at) if (
-                    name in _ASKING | _SWITCHES
-                ):
-                    found.add(at)
-                case ir.Attr(name=name, at=at) if name in _READ:
-                    found.add(at)
-                case ir.Assign(value=ir.Call() | ir.Op() as value):
-                    found.add(value.at)
-    return frozenset(found)
+        yield from walk(body)
+
+
+def outcome_text(replay: Replay) -> str:
+    """How a replay came out, and what was seen."""
+    return f"{replay.outcome}: {replay.detail}" if replay.detail else replay.outcome
 
 
 def log_lines(session: Session, program: Program, tell: Tell | None = None) -> list[str]:

@@ -21,6 +21,8 @@ from gradguard.replay.trace import Seen
 from gradguard.replay.value import Value
 
 SHOWN = 3
+CONFIRMED = ("raises", "silent")
+DEPENDS = "it depends on values that the replay does not know"
 
 
 class Verdict(NamedTuple):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from gradguard.findings import Replay
 from gradguard.infer.events import FlagForced, ModeLeft
 from gradguard.infer.sites import Root
+from gradguard.replay import failed
 from gradguard.replay.backend import Backend
 from gradguard.replay.case import Case
 from gradguard.replay.limits import SECONDS, SECONDS_ON_TORCH
 from gradguard.replay.messages import first_sentence
-from gradguard.replay.outcomes import Verdict, verdict
+from gradguard.replay.outcomes import CONFIRMED, DEPENDS, Verdict, verdict
 from gradguard.replay.session import Policy, Session
 from gradguard.replay.starting import run_root
 
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from gradguard.facts.tables import Facts
     from gradguard.infer.program import Program
 
-CONFIRMED = ("raises", "silent")
 TOTAL, TOTAL_ON_TORCH = 0.6, 20.0
 """Seconds after which no further run of a finding is begun."""
-_ALL_UNTRACKED = "it depends on values that the replay does not know"
 
 
 def replay_case(case: Case, program: Program, facts: Facts, backend: Backend) -> Replay:
@@ -40,7 +39,7 @@ def replay_in_full(
     try:
         (outcome, detail), session = _replayed(case, program, facts, backend)
     except Exception as error:
-        return Replay(name, "inconclusive", f"the replay itself failed ({type(error).__name__})"), None
+        return failed(name, error), None
     return Replay(name, outcome, detail), session
 
 
@@ -67,7 +66,7 @@ def _replayed(case: Case, program: Program, facts: Facts, backend: Backend) -> t
         elif not session.trace.exact and not _holds_without_graph(
             case, program, facts, backend, root, policy
         ):
-            return Verdict("inconclusive", _ALL_UNTRACKED), session
+            return Verdict("inconclusive", DEPENDS), session
         else:
             fine = found, session
     if fine is not None:

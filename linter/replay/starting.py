@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from gradguard.infer.sites import Root, Site
 from gradguard.ir import nodes as ir
@@ -14,6 +14,7 @@ from gradguard.replay.functions import unknown_arguments
 from gradguard.replay.limits import SHORT, Stopped
 from gradguard.replay.scopes import ModuleScope, module_scope
 from gradguard.replay.session import Session
+from gradguard.replay.trace import Trace
 from gradguard.replay.value import Value
 from gradguard.replay.wild import Wild
 
@@ -26,18 +27,25 @@ def run_root(session: Session, root: Root, sites: Iterable[Site] = ()) -> None:
     session.backend.torch.manual_seed(0)
     with warnings.catch_warnings(), np_silence(), session.backend.thread():
         warnings.simplefilter("ignore")
-        try:
+        with ending(trace):
             trace.returned = consumed(session, _run(session, root, tuple(sites)))
             for lazy in session.lazies:
                 consumed(session, lazy)
-        except Stopped as stopped:
-            trace.stopped = stopped.reason
-        except (RecursionError, MemoryError):
-            trace.stopped = "the replay nests too deeply"
-        except Exception as error:
-            trace.error = error
         trace.modes = session.backend.modes()
         session.close()
+
+
+@contextmanager
+def ending(trace: Trace) -> Iterator[None]:
+    """Note in the trace how a run ends that does not come to its own end."""
+    try:
+        yield
+    except Stopped as stopped:
+        trace.stopped = stopped.reason
+    except (RecursionError, MemoryError):
+        trace.stopped = "the replay nests too deeply"
+    except Exception as error:
+        trace.error = error
 
 
 def np_silence() -> AbstractContextManager[object]:

@@ -14,7 +14,7 @@ from gradguard.pipeline import Opened, in_order, open_source, rules
 from gradguard.replay import profiles_of
 from gradguard.replay.backend import Backend, embedded, real
 from gradguard.replay.case import Case, case_of
-from gradguard.replay.log import log_lines, notable, remarks
+from gradguard.replay.log import log_lines, notable, outcome_text, remarks
 from gradguard.replay.replaying import replay_in_full
 from gradguard.replay.session import Session
 from gradguard.replay.value import Value
@@ -41,42 +41,43 @@ def tell(
     opened = Opened()
     program = Program(opened.by_path, rebinding=facts.rebinding)
     key = source.path or source.filename
-    if source.language == "rust":
-        return _tell_rust(source, program, facts, settings, line)
-    program.add(key, open_module(source))
-    names = (profile,) if profile is not None else profiles_of(source.text)
-    backends = [real()] if replay_on == "torch" else [embedded(name) for name in names]
+    in_rust = source.language == "rust"
+    module = open_source(source)[0] if in_rust else open_module(source)
+    if module is None:
+        return []
+    program.add(key, module)
     found = _findings(program, facts, key, settings)
     wanted = [one for one in found if line is None or one.finding.span.start.row == line]
-    stories = [_of_finding(one, program, facts, backend) for one in wanted for backend in backends]
-    if found or line is not None:
-        return stories
-    return [_of_file(key, source, program, facts, backend) for backend in backends]
+    of_file_too = not found and line is None
+    if in_rust:
+        return _tell_rust(source, program, facts, wanted, of_file_too)
+    names = (profile,) if profile is not None else profiles_of(source.text)
+    backends = [real()] if replay_on == "torch" else [embedded(name) for name in names]
+    if of_file_too:
+        return [_of_file(key, source, program, facts, backend) for backend in backends]
+    return [_of_finding(one, program, facts, backend) for one in wanted for backend in backends]
 
 
 def _tell_rust(
-    source: Source, program: Program, facts: Facts, settings: Value, line: int | None
+    source: Source, program: Program, facts: Facts, wanted: list[Judged], of_file_too: bool
 ) -> list[Story]:
     """The same for a Rust file, under the profile of the crate that it uses."""
     from gradguard.replay.rust.telling import of_file, of_finding
 
-    key = source.path or source.filename
-    module = open_source(source)[0]
-    if module is None:
-        return []
-    program.add(key, module)
     stories: list[Story] = []
-    found = _findings(program, facts, key, settings)
-    for one in found:
-        span = one.finding.span
-        if line is None or span.start.row == line:
-            profile, (lines, outcome) = of_finding(one, program, facts)
-            headline = f"{span.filename}:{span.start.row}: {one.finding.code} under the profile `{profile}`"
-            stories.append(Story(headline, lines, outcome))
-    if found or line is not None:
-        return stories
-    profile, (lines, outcome) = of_file(key, program, facts)
-    return [Story(f"{source.filename}: no finding, run under the profile `{profile}`", lines, outcome)]
+    for one in wanted:
+        profile, (lines, outcome) = of_finding(one, program, facts)
+        stories.append(Story(_headline(one, f"under the profile `{profile}`"), lines, outcome))
+    if of_file_too:
+        profile, (lines, outcome) = of_file(source.path or source.filename, program, facts)
+        headline = f"{source.filename}: no finding, run under the profile `{profile}`"
+        stories.append(Story(headline, lines, outcome))
+    return stories
+
+
+def _headline(one: Judged, under: str) -> str:
+    span = one.finding.span
+    return f"{span.filename}:{span.start.row}: {one.finding.code} {under}"
 
 
 def _findings(program: Program, facts: Facts, key: str, settings: Value) -> list[Judged]:
@@ -92,11 +93,8 @@ def _under(backend: Backend) -> str:
 def _of_finding(one: Judged, program: Program, facts: Facts, backend: Backend) -> Story:
     case = case_of(one, program)
     replay, session = replay_in_full(case, program, facts, backend)
-    span = one.finding.span
-    headline = f"{span.filename}:{span.start.row}: {one.finding.code} {_under(backend)}"
     lines = log_lines(session, program) if session is not None else []
-    outcome = f"{replay.outcome}: {replay.detail}" if replay.detail else replay.outcome
-    return Story(headline, tuple(lines), outcome)
+    return Story(_headline(one, _under(backend)), tuple(lines), outcome_text(replay))
 
 
 def _of_file(key: str, source: Source, program: Program, facts: Facts, backend: Backend) -> Story:

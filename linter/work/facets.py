@@ -12,7 +12,7 @@ from hashlib import blake2b
 from itertools import islice
 
 from gradguard.infer.outlines import GUARDING, HANDING, SHAPING, SINK, Outline, holds, outlines
-from gradguard.infer.reach import CLASS, ImportText, Reach, _imports_in
+from gradguard.infer.reach import CLASS, ImportText, Reach, imports_in
 from gradguard.lower.module import Chunk, Module, Unreadable, open_module
 from gradguard.source import Source
 
@@ -86,7 +86,7 @@ class Now:
 
     @cached_property
     def _imports(self) -> str:
-        return _of_imports(_imports_in(self._text))
+        return _of_imports(imports_in(self._text))
 
     @cached_property
     def _outlines(self) -> str:

@@ -76,15 +76,11 @@ def _labelled(frame: RustFrame, state: State, expr: ir.Scope) -> Any:
     since, inner = len(frame.exits), state.fork()
     ways: list[branches.Way] = []
     with suppress(Ended):
-        ways.append((inner, _giving(_unlabelled(frame, inner, expr))))
+        ways.append((inner, branches.giving(_unlabelled(frame, inner, expr))))
     mine = frame.exits[since:]
     frame.exits[since:] = [one for one in mine if one.name != expr.label]
-    ways.extend((one.state, _giving(one.value)) for one in mine if one.name == expr.label)
+    ways.extend((one.state, branches.giving(one.value)) for one in mine if one.name == expr.label)
     return branches.either_way(frame, state, ways)
-
-
-def _giving(value: Any) -> Callable[[State], Any]:
-    return lambda state: value
 
 
 def _unlabelled(frame: RustFrame, state: State, expr: ir.Scope) -> Any:

@@ -63,6 +63,11 @@ def split(frame: RustFrame, state: State, value: Alternatives, then: Callable[[S
     return either_way(frame, state, ways)
 
 
+def giving(value: Any) -> Callable[[State], Any]:
+    """The way that has its value already."""
+    return lambda state: value
+
+
 def _applied(then: Callable[[State, Any], Any], one: Any) -> Callable[[State], Any]:
     return lambda state: then(state, state.resolve(one))
 

@@ -332,10 +332,10 @@ def _run_body(inner: RustFrame, state: State, function: ir.Function, scope: int)
     good = [one for one in returned if not _failed(one.value)]
     if good or end is not None:
         returned = good
-    ways: list[branches.Way] = [(one.state, _constant(one.value)) for one in returned]
+    ways: list[branches.Way] = [(one.state, branches.giving(one.value)) for one in returned]
     if end is not None:
         after = end if not ways else end.fork()
-        ways.append((after, _constant(value)))
+        ways.append((after, branches.giving(value)))
     if not ways:
         raise Ended
     if len(ways) == 1:
@@ -348,10 +348,6 @@ def _run_body(inner: RustFrame, state: State, function: ir.Function, scope: int)
 
 def _failed(value: Any) -> bool:
     return isinstance(value, Variant) and value.name == "Err"
-
-
-def _constant(value: Any) -> Any:
-    return lambda state: value
 
 
 def _conclude(frame: RustFrame, inner: RustFrame) -> None:

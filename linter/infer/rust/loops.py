@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from gradguard.infer.describe import describe
@@ -147,11 +146,7 @@ def evaluate_loop(frame: RustFrame, state: State, expr: ir.Loop) -> Any:
             going.extend(ends)
             left.extend(broken)
         current = _few(frame, going)
-    return branches.either_way(frame, state, [(one.state, _giving(one.value)) for one in left])
-
-
-def _giving(value: Any) -> Callable[[State], Any]:
-    return lambda state: value
+    return branches.either_way(frame, state, [(one.state, branches.giving(one.value)) for one in left])
 
 
 def _after_loop(

@@ -332,13 +332,7 @@ def _in_type(info: TypeInfo, rest: str) -> Found:
 
 def only_type_with(spaces: Spaces, trait: TypeInfo) -> TypeInfo | None:
     """The one type of the tree that has a trait; None where it is not the only one."""
-    found = [
-        info
-        for space in spaces.known.values()
-        if space is not None
-        for info in _types_in(space)
-        if trait.name in info.traits
-    ]
+    found = _types_with(spaces, trait)
     return found[0] if len(found) == 1 else None
 
 
@@ -347,10 +341,10 @@ def method_of(spaces: Spaces, info: TypeInfo, name: str) -> tuple[TypeInfo, ir.F
     trait's is that of the only type that has the trait."""
     own = info.methods.get(name)
     if info.kind == "trait":
-        only = only_type_with(spaces, info)
-        if only is not None:
-            return method_of(spaces, only, name)
-        return (info, own) if own is not None and own.body and not _has_trait(spaces, info) else None
+        having = _types_with(spaces, info)
+        if len(having) == 1:
+            return method_of(spaces, having[0], name)
+        return (info, own) if own is not None and own.body and not having else None
     if own is not None and own.body:
         return info, own
     for trait in sorted(info.traits):
@@ -361,13 +355,14 @@ def method_of(spaces: Spaces, info: TypeInfo, name: str) -> tuple[TypeInfo, ir.F
     return None
 
 
-def _has_trait(spaces: Spaces, trait: TypeInfo) -> bool:
-    return any(
-        trait.name in info.traits
+def _types_with(spaces: Spaces, trait: TypeInfo) -> list[TypeInfo]:
+    return [
+        info
         for space in spaces.known.values()
         if space is not None
         for info in _types_in(space)
-    )
+        if trait.name in info.traits
+    ]
 
 
 def _types_in(space: Space) -> Iterator[TypeInfo]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
@@ -12,10 +10,12 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 from gradguard.lower.parts import Part, Parts
 from gradguard.lower.python.context import Anchor
 from gradguard.lower.python.parsing import collection_paused, lower_text
+from gradguard.recursion import room_for
 
 Place = tuple[tuple[int, int], tuple[int, int]]
 Ranges = Mapping[cst.CSTNode, CodeRange]
 _FRAMES = 8_000
+"""The position provider recurses several frames for each level of the tree."""
 
 
 def places(text: str, rows_before: int) -> list[tuple[Place, Place]]:
@@ -25,7 +25,7 @@ def places(text: str, rows_before: int) -> list[tuple[Place, Place]]:
     """
     lowered = lower_text(text, 0, rows_before)
     try:
-        with collection_paused(), _deep_recursion():
+        with collection_paused(), room_for(_FRAMES):
             ranges = MetadataWrapper(lowered.tree, unsafe_skip_copy=True).resolve(PositionProvider)
     except RecursionError:
         return [_rough_places(text, rows_before)] * len(lowered.anchors)
@@ -53,17 +53,6 @@ def class_places(parts: Parts, rows_before: int) -> list[tuple[Place, Place]]:
 def part_places(part: Part, rows_before: int) -> list[tuple[Place, Place]]:
     """Header and extent of each node of one part of a chunk that follows so many rows."""
     return places(part.text, rows_before + part.rows_before)[part.wrapping :]
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """The position provider recurses several frames for each level of the tree."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _place(code: CodeRange, rows_before: int) -> Place:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from gradguard.facts.crates import Crate
@@ -364,6 +362,3 @@ def apart(frame: Frame, closure: Value) -> Value:
 
     with fresh_modes(PROFILES.get(frame.session.backend.profile)):
         return call_value(frame, closure, [Wild("scope")])
-
-
-Step = Callable[..., Value]

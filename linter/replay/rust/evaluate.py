@@ -13,8 +13,6 @@ from gradguard.replay.rust.session import Frame
 from gradguard.replay.rust.values import (
     NONE,
     Closure,
-    Handle,
-    Held,
     Jump,
     Leaving,
     Native,
@@ -338,5 +336,3 @@ _EVALUATORS: dict[type, Callable[[Frame, Value], Value]] = {
     ir.Walrus: _unknown,
     ir.Yield: _unknown,
 }
-
-__all__ = ["Handle", "Held", "evaluate", "look"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from gradguard.infer.rust.places import is_place
 from gradguard.ir import nodes as ir
@@ -242,5 +242,3 @@ _EXECUTORS: dict[type, Callable[[Frame, Value], Done]] = {
     ir.Import: _define,
     ir.Declare: _nothing,
 }
-
-__all__ = ["Iterable", "execute", "run_loop"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from gradguard.replay.rust.session import Frame, RustSession, Statement
-from gradguard.replay.rust.values import Closure, Held, Map, Ref, Struct, Variant, Vec, Wild
+from gradguard.replay.rust.values import Closure, Held, Map, Ref, Struct, Variant, Vec, Wild, parts_of
 from gradguard.replay.value import Value
 
 _DEPTH = 8
@@ -18,18 +18,12 @@ def held_by(value: Value, depth: int = 0) -> set[Held]:
             return {value}
         case Ref():
             return held_by(value.get(), depth + 1) if depth <= _DEPTH else set()
-        case tuple():
-            parts: Iterable[Value] = value
-        case Variant(items=items):
-            parts = items
-        case Vec(items=inside):
-            parts = inside
-        case Struct(fields=fields) | Wild(fields=fields) | Map(items=fields):
-            parts = fields.values()
+        case Wild(fields=fields):
+            parts: Iterable[Value] = fields.values()
         case Closure(captured=taken) if taken:
             parts = taken.values()
         case _:
-            return set()
+            parts = parts_of(value)
     if depth > _DEPTH:
         return set()
     return {one for part in parts for one in held_by(part, depth + 1)}

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from gradguard.facts.crates import Crate
 from gradguard.ir import nodes as ir
-from gradguard.ir.walk import walk
-from gradguard.lower.module import Module, Unreadable
-from gradguard.replay.log import REPEATS, backward_text, log_lines, mode_text, value_text
+from gradguard.lower.module import Module
+from gradguard.replay.log import REPEATS, backward_text, log_lines, mode_text, nodes_of, value_text
 from gradguard.replay.rust.macros import PRINTING, Printed, written
 from gradguard.replay.rust.session import RustSession
 from gradguard.replay.rust.values import Failure, Held, Panic, Plain, Table, Variant, bare
@@ -38,19 +37,14 @@ def notable(lowered: Module, crates: tuple[Crate, ...]) -> frozenset[int]:
         for name in found
     }
     places: set[int] = set()
-    for chunk in lowered.chunks:
-        try:
-            body = lowered.body(chunk.index)
-        except (Unreadable, RecursionError):
-            continue
-        for node in walk(body):
-            match node:
-                case ir.Call(func=ir.Attr(name=name), at=at) if name in names:
-                    places.add(at)
-                case ir.Call(func=ir.Name(id=name), at=at) if (
-                    name in PRINTING or name.rsplit("::", 1)[-1] in names
-                ):
-                    places.add(at)
+    for node in nodes_of(lowered):
+        match node:
+            case ir.Call(func=ir.Attr(name=name), at=at) if name in names:
+                places.add(at)
+            case ir.Call(func=ir.Name(id=name), at=at) if (
+                name in PRINTING or name.rsplit("::", 1)[-1] in names
+            ):
+                places.add(at)
     return frozenset(places)
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gradguard.findings import Replay
 from gradguard.infer.rust.roots import functions_of
-from gradguard.infer.rust.spaces import Space, Spaces, TypeInfo
+from gradguard.infer.rust.spaces import Spaces, TypeInfo
 from gradguard.infer.rust.types import NO_TYPE, parse_type
 from gradguard.infer.sites import Root, Site
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
+from gradguard.recursion import room_for
+from gradguard.replay import failed, failure_text
 from gradguard.replay.case import Case, case_of
 from gradguard.replay.limits import SECONDS, Stopped
-from gradguard.replay.outcomes import Verdict
+from gradguard.replay.outcomes import CONFIRMED, DEPENDS, Verdict
 from gradguard.replay.rust import calls, witness
 from gradguard.replay.rust.log import error_text
 from gradguard.replay.rust.outcomes import verdict
 from gradguard.replay.rust.session import Frame, RustBackend, RustSession
-from gradguard.replay.rust.values import Closure, Failure, Panic, Struct, Wild, bare, is_failed
+from gradguard.replay.rust.values import Closure, Failure, Jump, Leaving, Panic, Struct, Wild, bare, is_failed
 from gradguard.replay.session import Policy
-from gradguard.replay.starting import np_silence
+from gradguard.replay.starting import ending, np_silence
 from gradguard.replay.value import Value
 
 if TYPE_CHECKING:
@@ -33,13 +33,12 @@ if TYPE_CHECKING:
     from gradguard.infer.program import Program
     from gradguard.judge.judging import Judged
 
-CONFIRMED = ("raises", "silent")
 TOTAL = 0.9
 """Seconds after which no further run of a finding is begun."""
 LEAVES = 4
 """How many leaves are tried as the one whose gradient is missing."""
 _FRAMES = 6_000
-_UNKNOWN = "it depends on values that the replay does not know"
+"""Nested expressions take several frames a level."""
 
 
 Attempt = tuple[Root, Policy, str, bool]
@@ -80,8 +79,7 @@ def replay_in_full(
     try:
         found, session = _replayed(case, program, facts, backend)
     except Exception as error:
-        reason = f"the replay itself failed ({type(error).__name__})"
-        return Replay(backend.profile, "inconclusive", reason), None
+        return failed(backend.profile, error), None
     return Replay(backend.profile, found.outcome, found.detail), session
 
 
@@ -110,13 +108,13 @@ def _replayed(
         elif session.trace.stopped:
             reasons.append((session.trace.stopped, session))
         elif not session.trace.exact and fine is None:
-            reasons.append((_UNKNOWN, session))
+            reasons.append((DEPENDS, session))
             fine = found, session
         else:
             fine = found, session
     if fine is not None:
         exact = fine[1].trace.exact
-        return fine if exact else (Verdict("inconclusive", _UNKNOWN), fine[1])
+        return fine if exact else (Verdict("inconclusive", DEPENDS), fine[1])
     reason, tried = reasons[0] if reasons else ("the replay has no place to start from", None)
     return Verdict("inconclusive", reason), tried
 
@@ -166,20 +164,13 @@ def run(
 def run_root(session: RustSession, root: Root) -> None:
     """Run a function with arguments of the types it asks for; `session.trace` tells what was seen."""
     trace = session.trace
-    with np_silence(), session.backend.thread(), deeper():
+    with np_silence(), session.backend.thread(), room_for(_FRAMES):
         try:
-            trace.returned = bare(_run(session, root))
-            if is_failed(trace.returned):
-                trace.error = _failure(trace.returned)
-        except Stopped as stopped:
-            trace.stopped = stopped.reason
-        except (RecursionError, MemoryError):
-            trace.stopped = "the replay nests too deeply"
-        except Exception as error:
-            trace.error = error
-        except BaseException as leaving:
-            if isinstance(leaving, KeyboardInterrupt | SystemExit | GeneratorExit):
-                raise
+            with ending(trace):
+                trace.returned = bare(_run(session, root))
+                if is_failed(trace.returned):
+                    trace.error = _failure(trace.returned)
+        except (Leaving, Jump):
             trace.stopped = "a jump leaves a function"
         trace.modes = session.backend.modes()
 
@@ -188,17 +179,6 @@ def _failure(value: Value) -> Failure:
     from gradguard.replay.rust.macros import written
 
     return Failure(written(value.items[0]) if value.items else "")
-
-
-@contextmanager
-def deeper() -> Iterator[None]:
-    """Allow the interpreter the stack that nested expressions take."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 def _run(session: RustSession, root: Root) -> Value:
@@ -232,8 +212,5 @@ def _reason(session: RustSession) -> str:
     if isinstance(trace.error, Panic | Failure):
         return f"the replay ends before, with {error_text(trace.error)}"
     if trace.error is not None:
-        return f"the replay itself failed ({type(trace.error).__name__})"
+        return failure_text(trace.error)
     return "the replay does not come to this place"
-
-
-__all__ = ["Site", "Space", "replay_in_full", "run", "rust_case"]

@@ -45,9 +45,6 @@ STARTING = frozenset(
         "keys",
     )
 )
-LAZY = frozenset(
-    ("map", "filter", "filter_map", "flat_map", "inspect", "map_while", "take_while", "skip_while", "scan")
-)
 
 
 def run(frame: Frame, function: Value, args: list[Value]) -> Value:

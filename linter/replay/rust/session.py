@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -138,6 +138,3 @@ def frame_of(session: RustSession, closure: Closure, scopes: tuple[dict[str, Val
     """The frame of a call of a function or closure."""
     watched = session.watched_in(closure.module)
     return Frame(session, closure.module, closure.space, closure.owner, scopes, watched)
-
-
-Call = Callable[..., Value]

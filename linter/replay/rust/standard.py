@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradguard.infer.rust.places import is_place
 from gradguard.infer.rust.spellings import DROPPING, EMPTY, LENT, OPENING, OWNERS, SAME
+from gradguard.infer.rust.streams import LAZY
 from gradguard.ir import nodes as ir
 from gradguard.replay.rust import crates, lifetimes, numbers, options, places, sequences
 from gradguard.replay.rust.known import MISSING
@@ -11,9 +12,7 @@ from gradguard.replay.rust.session import Frame
 from gradguard.replay.rust.values import (
     Closure,
     Map,
-    Native,
     Panic,
-    Plain,
     Ref,
     Stream,
     Struct,
@@ -221,13 +220,10 @@ def _copy(value: Value) -> Value:
 def _unknown(frame: Frame, value: Wild, name: str, args: list[Value]) -> Value:
     if name in ("is_some", "is_none", "is_ok", "is_err", "is_empty", "contains", "contains_key"):
         return Wild(name)
-    if name in sequences.STARTING or name in sequences.LAZY or (name in ("rev", "zip", "enumerate")):
+    if name in sequences.STARTING or name in LAZY or (name in ("rev", "zip", "enumerate")):
         kind = value.kind.name
         if kind in ("", "[]") and not (name in ("map",) and kind == ""):
             return sequences.method(frame, sequences.stream(frame, value), name, args)
     if name in ("map_err", "ok_or", "ok_or_else", "context", "with_context"):
         return value
     return MISSING
-
-
-__all__ = ["Native", "Plain", "function", "method"]

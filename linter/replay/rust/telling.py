@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gradguard.infer.rust.spaces import Spaces
 from gradguard.infer.sites import Root, Site
 from gradguard.replay.case import Case
+from gradguard.replay.log import outcome_text
 from gradguard.replay.rust import log
 from gradguard.replay.rust.files import profile_of
 from gradguard.replay.rust.replaying import functions_in, replay_in_full, run, rust_case
@@ -30,7 +31,7 @@ def of_finding(judged: Judged, program: Program, facts: Facts) -> tuple[str, Tol
     case = rust_case(judged, program)
     backend = backend_of(profile)
     replay, session = replay_in_full(case, program, facts, backend)
-    outcome = f"{replay.outcome}: {replay.detail}" if replay.detail else replay.outcome
+    outcome = outcome_text(replay)
     if session is None:
         return profile, ((), outcome)
     return profile, (_lines(case, session, program, facts, backend), outcome)

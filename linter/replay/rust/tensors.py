@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gradguard.replay.limits import WIDEST
 from gradguard.replay.rust.session import RustSession
-from gradguard.replay.rust.values import Map, Plain, Ref, Struct, Variant, Vec, bare
+from gradguard.replay.rust.values import Plain, Ref, Variant, Vec, bare, parts_of
 from gradguard.replay.value import Value
 from gradguard.runtime.modes import grad_mode, modes
 from gradguard.runtime.ops import arithmetic, linalg, pointwise, reduction
@@ -106,19 +106,11 @@ def operands_in(value: Value, depth: int = 0) -> list[EagerTensor]:
     match value:
         case EagerTensor():
             return [value]
-        case tuple():
-            parts: Sequence[Value] = value
-        case Variant(items=items):
-            parts = items
-        case Vec(items=inside):
-            parts = inside
-        case Struct(fields=fields) | Map(items=fields):
-            parts = list(fields.values())
         case Ref():
             return operands_in(value.get(), depth + 1)
-        case _:
-            return []
-    return [one for part in parts for one in operands_in(part, depth + 1)] if depth < _DEEPEST else []
+    return (
+        [one for part in parts_of(value) for one in operands_in(part, depth + 1)] if depth < _DEEPEST else []
+    )
 
 
 def operate(session: RustSession, name: str, values: Sequence[Value]) -> EagerTensor:

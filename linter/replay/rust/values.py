@@ -6,7 +6,7 @@ without it: a method or a pattern that wants a `Result` takes any value for its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -215,3 +215,18 @@ def is_failed(value: Value) -> bool:
     """Whether a value is an `Err`."""
     value = bare(value)
     return isinstance(value, Variant) and value.name == "Err"
+
+
+def parts_of(value: Value) -> Iterable[Value]:
+    """What a tuple, an enum's variant, a vector, a struct or a map holds; nothing for any other value."""
+    match value:
+        case tuple():
+            return value
+        case Variant(items=items):
+            return items
+        case Vec(items=inside):
+            return inside
+        case Struct(fields=fields) | Map(items=fields):
+            return fields.values()
+        case _:
+            return ()
