@@ -21,7 +21,7 @@ from gradguard.infer.sites import Site
 from gradguard.infer.state import State, parted
 from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.updates import note_loop
-from gradguard.infer.values import NONE, Both, Lazy, List, Literal, Tensor, Test, Track, Tuple
+from gradguard.infer.values import NONE, Lazy, List, Literal, Tensor, Test, Track, Tuple
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 
@@ -96,18 +96,24 @@ def _if(frame: Frame, state: State, statement: ir.If) -> State | None:
     known = truth(state, test)
     if known is not None:
         return execute(frame, state, statement.then if known else statement.other)
-    condition = as_test(state, test)
-    if condition is None:
-        condition = Test(f"?{frame.run.fresh()}")
-    other = state.fork()
-    assume(state, condition, True)
-    assume(other, condition, False)
-    if isinstance(condition, Both):
-        taken = f"?{frame.run.fresh()}"
-        state.facts[taken], other.facts[taken] = True, False
+    other = _split(frame, state, as_test(state, test))
     then_end = execute(frame, state, statement.then)
     other_end = execute(frame, other, statement.other)
     return join(then_end, other_end)
+
+
+def _split(frame: Frame, state: State, condition: Any) -> State:
+    """The state in which a condition does not hold; `state` becomes the one in which it does.
+
+    Where the condition is no single fact, or has no name, one that nothing else has tells the two apart.
+    """
+    other = state.fork()
+    assume(state, condition, True)
+    assume(other, condition, False)
+    if not isinstance(condition, Test):
+        taken = f"?{frame.run.fresh()}"
+        state.facts[taken], other.facts[taken] = True, False
+    return other
 
 
 def _loop_exits(frame: Frame, since: int) -> tuple[list[State], list[State]]:
@@ -357,27 +363,23 @@ def _match(frame: Frame, state: State, statement: ir.Match) -> State | None:
 def _case(frame: Frame, state: State, subject: Any, case: ir.Case) -> tuple[State | None, State | None]:
     """The state in which an arm is taken, and that in which it is not."""
     from gradguard.infer.truths import compare
-    from gradguard.infer.values import Test
 
     for name in case.captures:
         whole = case.catches_all and len(case.captures) == 1
         assign(frame, state, ir.Name(name, case.at), subject if whole else frame.run.unknown(name), case.at)
     if case.test is not None:
         wanted = evaluate(frame, state, case.test)
-        condition = compare(state, "==", subject, wanted, frame.run.fresh) or Test(f"?{frame.run.fresh()}")
+        condition = compare(state, "==", subject, wanted, frame.run.fresh)
     elif case.catches_all:
         condition = Literal(True)
     else:
-        condition = Test(f"?{frame.run.fresh()}")
+        condition = None
     if case.guard is not None:
-        condition = as_test(state, evaluate(frame, state, case.guard)) or Test(f"?{frame.run.fresh()}")
+        condition = as_test(state, evaluate(frame, state, case.guard))
     known = truth(state, condition)
     if known is not None:
         return (state, None) if known else (None, state)
-    other = state.fork()
-    assume(state, condition, True)
-    assume(other, condition, False)
-    return state, other
+    return state, _split(frame, state, condition)
 
 
 def _return(frame: Frame, state: State, statement: ir.Return) -> State | None:
