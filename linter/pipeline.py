@@ -78,14 +78,14 @@ def _open_path(path: str) -> Module | None:
     return module
 
 
-def open_source(source: Source) -> tuple[Module | None, Failure | None, Any]:
+def open_source(source: Source, for_triage: bool = False) -> tuple[Module | None, Failure | None, Any]:
     """The module of a source, or why there is none: (module, failure, GRD000 finding)."""
     from gradguard.lower.module import Unreadable, open_module
 
     if source.language == "rust":
         return _open_rust(source)
     try:
-        return open_module(source), None, None
+        return open_module(source, for_triage), None, None
     except Unreadable as error:
         return None, *_unreadable(source, error)
 

@@ -43,10 +43,13 @@ _FOR_STATEMENT = re.compile(r"^[ \t]*for\b[^\n]*:[ \t]*$", re.MULTILINE)
 _SETTING = re.compile(r"\bself\.(\w+)\s*(?:=(?!=)|[-+*/%@&|^]=|//=|\*\*=|<<=|>>=)")
 
 
+def speaks_of_interest(text: str) -> bool:
+    """Whether a function with this text may be interesting."""
+    return _WORDS.search(text) is not None
+
+
 def is_interesting(function: ir.Function) -> bool:
-    """Whether a function holds a guard, a switch or a place that asks for a gradient."""
-    if function.text is not None and _WORDS.search(function.text) is None:
-        return False
+    """Whether a function holds a guard, a switch or a place that asks for a gradient; this lowers it."""
     return holds_interest(function.body) or is_guarded(function.decorators)
 
 

@@ -16,6 +16,7 @@ from gradguard.infer.interest import (
     may_loop,
     may_report_alone,
     settings,
+    speaks_of_interest,
 )
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.modes import ON, GuardSite, Mode
@@ -141,11 +142,11 @@ def _may_report(top: Frame, function: ir.Function) -> bool:
 def _has_something_to_report(top: Frame, function: ir.Function) -> bool:
     if top.run.facts.has("hooks.differentiated", function.name):
         return True
-    if not is_interesting(function):
+    text = function.text
+    if text is not None and not speaks_of_interest(text):
         return False
-    if function.text is None or top.run.program.leads(top.module, function.name):
-        return True
-    return may_report_alone(function.text, _clues(top, top.module))
+    leads = text is None or top.run.program.leads(top.module, function.name)
+    return (leads or may_report_alone(text or "", _clues(top, top.module))) and is_interesting(function)
 
 
 def _any_may_report(top: Frame, body: ir.Body) -> bool:

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import accumulate
 
 DEEPEST = 400
 DEEPEST_PATTERN = 14
 DEEPEST_MAPPING_PATTERN = 7
+DEEPEST_EXPRESSION = 100
+"""Levels of an expression below which nobody needs to know what is there."""
+LONGEST_CHAIN = 50
+"""Operands of one chain beyond which its tree would nest too deeply for those who walk it."""
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -27,7 +32,10 @@ class DepthGauge:
     def __init__(self, lines: list[str]) -> None:
         """Takes the rows of the text, without their line ends."""
         self._lines = lines
-        self._ends = [0, *accumulate(len(line) + 1 for line in lines)]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [0, *accumulate(len(line) + 1 for line in self._lines)]
 
     def is_too_deep(self, statement: ast.stmt) -> bool:
         """Whether `statement`, or one inside it, is too deep."""

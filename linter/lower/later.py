@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradguard.ir.nodes import Body, Expr, Function, Param
-from gradguard.lower.parts import Sketch
+from gradguard.lower.parts import Part
 
-Make = Callable[[], Function]
+Make = Callable[[Part, int], Function]
 
 
 class LaterFunction(Function):
@@ -16,26 +16,34 @@ class LaterFunction(Function):
     Two are equal only if they are one: comparing bodies would lower them.
     """
 
-    __slots__ = ("_header", "_text", "_whole")
-    _header: Function | Make
-    _text: str
-    _whole: Function | Make
+    __slots__ = ("_header", "_make", "_make_header", "_part", "_whole")
+    _part: Part
+    _header: Function | None
+    _whole: Function | None
+    _make_header: Make
+    _make: Make
 
-    def __init__(
-        self, sketch: Sketch, at: int, text: str, header: Function | Make, whole: Function | Make
-    ) -> None:
-        """Takes what is known of the function, its text, and what lowers its header and all of it.
+    def __init__(self, part: Part, at: int, make_header: Make, make: Make) -> None:
+        """Takes the part that the function is, its handle, and what lowers its header and all of it.
 
-        The header of a function with decorators is made already.
+        The header of a function with decorators is made at once.
         """
+        sketch = part.function
+        assert sketch is not None
+        header = make_header(part, at) if sketch.is_decorated else None
         known = {
             "name": sketch.name,
             "at": at,
             "is_async": sketch.is_async,
             "is_generator": sketch.is_generator,
-            "decorators": header.decorators if isinstance(header, Function) else (),
+            "decorators": header.decorators if header is not None else (),
+            "_part": part,
+            "_header": header,
+            "_whole": None,
+            "_make_header": make_header,
+            "_make": make,
         }
-        for slot, value in {**known, "_header": header, "_whole": whole, "_text": text}.items():
+        for slot, value in known.items():
             object.__setattr__(self, slot, value)
 
     @property
@@ -51,24 +59,23 @@ class LaterFunction(Function):
     @property
     def body(self) -> Body:
         """The statements of the function."""
-        made = self._whole
-        if not isinstance(made, Function):
-            made = made()
+        if self._whole is None:
+            made = self._make(self._part, self.at)
             object.__setattr__(self, "_whole", made)
             object.__setattr__(self, "_header", made)
-        return made.body
+            return made.body
+        return self._whole.body
 
     @property
     def text(self) -> str:
         """The rows of the function, with those that a wrapper needs."""
-        return self._text
+        return self._part.text
 
     def _made_header(self) -> Function:
-        made = self._header
-        if not isinstance(made, Function):
-            made = made()
-            object.__setattr__(self, "_header", made)
-        return made
+        if self._header is None:
+            object.__setattr__(self, "_header", self._make_header(self._part, self.at))
+        assert self._header is not None
+        return self._header
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same object."""

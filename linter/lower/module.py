@@ -6,6 +6,7 @@ import ast
 
 from gradguard.findings import Span
 from gradguard.ir.nodes import CHUNK, Body
+from gradguard.lower.assembly import lower_parts
 from gradguard.lower.chunks import Chunk, cut, parse
 from gradguard.lower.depth import DepthGauge, may_be_too_deep
 from gradguard.lower.parts import Part, Parts, parts_of
@@ -20,13 +21,15 @@ Place = tuple[tuple[int, int], tuple[int, int]]
 class Module:
     """One file cut into chunks.
 
-    Opening costs one run of the cheap parser. `body`, `span` and `extent` parse a chunk, or the part of it that
-    is wanted, into a libcst tree, and each remembers its own result.
+    Opening costs one run of the cheap parser. A module that is `for_triage` lowers what that has read, and can
+    tell in which chunk a node lies; any other has chunks, or the parts of them that are wanted, parsed by libcst,
+    and knows where everything stands. `body`, `span` and `extent` each remember their own results.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, for_triage: bool = False) -> None:
         """Cuts the text; raises `Unreadable`."""
         self.source = source
+        self._for_triage = for_triage
         text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         self._lines = text.split("\n")
         self.chunks = cut(text, self._lines)
@@ -49,7 +52,7 @@ class Module:
         The bodies of long functions are lowered when they are looked at; one that libcst cannot parse is empty.
         """
         if index not in self._bodies:
-            self._bodies[index] = self._lowered(index)
+            self._bodies[index] = self._glanced(index) if self._for_triage else self._lowered(index)
         return self._bodies[index]
 
     def span(self, at: int) -> Span:
@@ -66,59 +69,75 @@ class Module:
     def _told(self, place: Place) -> Span:
         return self.source.span(*place)
 
+    def _glanced(self, index: int) -> Body:
+        from gradguard.lower.triage.assembly import LOWERER
+        from gradguard.lower.triage.lowering import lower_statements
+
+        statements = self._statements(index)
+        if not statements:
+            return self._lowered(index)
+        base = index * CHUNK
+        parts = self._parts_of(index, statements)
+        return lower_statements(statements, base) if parts is None else lower_parts(parts, base, LOWERER)
+
     def _lowered(self, index: int) -> Body:
+        from gradguard.lower.python.assembly import LOWERER
         from gradguard.lower.python.parsing import lower_text
 
-        base, rows_before = index * CHUNK, self._rows_before(index)
-        parts = self._parts_of(index)
-        if parts is None:
-            return lower_text(self.text(index), base, rows_before).body
-        from gradguard.lower.python.assembly import lower_parts
-
-        return lower_parts(parts, base, rows_before)
+        base, parts = index * CHUNK, self._shallow_parts(index)
+        if parts is not None:
+            return lower_parts(parts, base, LOWERER)
+        return lower_text(self.text(index), base, self._rows_before(index)).body
 
     def _place(self, at: int) -> tuple[Place, Place]:
         index, number = divmod(at, CHUNK)
-        parts = self._parts_of(index)
+        if self._for_triage:
+            chunk = self.chunks[index]
+            whole = ((chunk.first_row, 1), (chunk.last_row, len(self._lines[chunk.last_row - 1]) + 1))
+            return whole, whole
+        parts = self._shallow_parts(index)
         part = parts.at(number) if parts is not None else None
         key = (index, part)
         if key not in self._places:
             from gradguard.lower.python.positions import class_places, part_places, places
 
-            rows_before = self._rows_before(index)
             if parts is None:
-                self._places[key] = places(self.text(index), rows_before)
+                self._places[key] = places(self.text(index), self._rows_before(index))
             elif part is None:
-                self._places[key] = class_places(parts, rows_before)
+                self._places[key] = class_places(parts)
             else:
-                self._places[key] = part_places(part, rows_before)
+                self._places[key] = part_places(part)
         return self._places[key][number - (part.first_node if part is not None else 0)]
 
-    def _parts_of(self, index: int) -> Parts | None:
-        """The parts of a chunk, None if it is lowered as a whole; raises `Unreadable` if it is too deep."""
+    def _shallow_parts(self, index: int) -> Parts | None:
+        """The parts of a chunk, None if it is lowered as a whole; raises `Unreadable` if libcst must not see it."""
         if index not in self._parts:
-            text = self.text(index)
             apart = self.chunks[index].kind in ("class", "function")
-            statements = _statements(text) if apart or may_be_too_deep(text) else []
-            if statements and any(map(DepthGauge(text.split("\n")).is_too_deep, statements)):
+            statements = self._statements(index) if apart or may_be_too_deep(self.text(index)) else []
+            if statements and any(map(DepthGauge(self._lines).is_too_deep, statements)):
                 raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
-            self._parts[index] = parts_of(text, statements) if apart else None
+            self._parts_of(index, statements)
         return self._parts[index]
+
+    def _parts_of(self, index: int, statements: list[ast.stmt]) -> Parts | None:
+        if index not in self._parts:
+            self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
+        return self._parts[index]
+
+    def _statements(self, index: int) -> list[ast.stmt]:
+        """The statements of a chunk; none where only the tree parser can read it."""
+        try:
+            # The rows of the tree are those of the file.
+            return parse("\n" * self._rows_before(index) + self.text(index)).body
+        except Unreadable as error:
+            if isinstance(error.__cause__, SyntaxError):
+                return []
+            raise
 
     def _rows_before(self, index: int) -> int:
         return self.chunks[index].first_row - 1
 
 
-def _statements(text: str) -> list[ast.stmt]:
-    """The statements of a chunk; none where only the tree parser can read it."""
-    try:
-        return parse(text).body
-    except Unreadable as error:
-        if isinstance(error.__cause__, SyntaxError):
-            return []
-        raise
-
-
-def open_module(source: Source) -> Module:
+def open_module(source: Source, for_triage: bool = False) -> Module:
     """The module of a Python source; raises `Unreadable` if it cannot be parsed."""
-    return Module(source)
+    return Module(source, for_triage)

@@ -1,46 +1,49 @@
-"""Taking a class or a function apart, so that the body of each function can be lowered when it is asked for."""
+"""Taking a class or a function apart, so that the body of each function can be lowered when it is asked for.
+
+Rows are those of the file, from 1.
+"""
 
 from __future__ import annotations
 
 import ast
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gradguard.ir.nodes import CHUNK
-from gradguard.lower.chunks import first_row, pieces
+from gradguard.lower.chunks import Chunk, first_row, pieces
 
 SHORT = 12
 """Rows below which a piece is not worth taking apart."""
 WRAPPER = "class _:\n"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """What the cheap parser tells of a function. `header` is its text with an empty body, "" where that would
-    save nothing."""
+    """What the cheap parser tells of a function."""
 
     name: str
     is_async: bool
     is_generator: bool
     is_decorated: bool
-    header: str
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A statement of a class (or several that share a row), or a function that is a chunk by itself.
 
-    `text` is complete: `WRAPPER` stands before the rows of a class's statement. `row` is the row in the chunk of
-    its own first row, from 1, and `first_node` the number in the chunk of the first node made from it. `function`
-    is what is known of a function that can wait.
+    `text` is complete: `WRAPPER` stands before the rows of a class's statement. `row` is its own first row, and
+    `first_node` the number in the chunk of the first node made from it. `function` is what is known of a function
+    that can wait, `statements` are what the cheap parser made of the text.
     """
 
     text: str
     row: int
     first_node: int
     function: Sketch | None
+    statements: list[ast.stmt] = field(compare=False, repr=False)
 
     @property
     def wrapping(self) -> int:
@@ -49,7 +52,7 @@ class Part:
 
     @property
     def rows_before(self) -> int:
-        """How many rows of the chunk stand above the first row of the text."""
+        """How many rows of the file stand above the first row of the text."""
         return self.row - 1 - self.wrapping
 
 
@@ -57,11 +60,13 @@ class Part:
 class Parts:
     """A chunk in parts.
 
-    `header` is the class without its statements, "" for a function. `end` is the row and the column (from 1)
-    behind its last character.
+    `whole` is the class, None for a function, and `header` its text without its statements; `rows_before` is how
+    many rows stand above it, `end` the row and the column (from 1) behind its last character.
     """
 
+    whole: ast.ClassDef | None
     header: str
+    rows_before: int
     members: tuple[Part, ...]
     end: tuple[int, int] = (1, 1)
 
@@ -71,27 +76,28 @@ class Parts:
         return self.members[index] if index >= 0 else None
 
 
-def parts_of(text: str, body: list[ast.stmt]) -> Parts | None:
-    """The parts of a chunk that is one class or function, from its text and its statement; None if it is to be
-    lowered as a whole."""
-    lines = text.split("\n")
-    if len(lines) <= SHORT:
+def parts_of(chunk: Chunk, statements: list[ast.stmt], lines: list[str]) -> Parts | None:
+    """The parts of a chunk that is one class or function, from its statement and the rows of its file; None if it
+    is to be lowered as a whole."""
+    if chunk.last_row - chunk.first_row + 1 < SHORT:
         return None
-    match body:
+    match statements:
         case [ast.ClassDef() as statement]:
-            return _parts_of_class(statement, lines)
+            return _parts_of_class(chunk, statement, lines)
         case [ast.FunctionDef() | ast.AsyncFunctionDef() as statement]:
-            return Parts("", (Part(text, 1, 0, _sketch(statement, lines, 1, "")),))
+            rows = lines[chunk.first_row - 1 : chunk.last_row]
+            part = Part("\n".join(rows) + "\n", chunk.first_row, 0, _sketch(statement, rows), statements)
+            return Parts(None, "", chunk.first_row - 1, (part,))
         case _:
             return None
 
 
-def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
+def _parts_of_class(chunk: Chunk, statement: ast.ClassDef, lines: list[str]) -> Parts | None:
     found = pieces(statement.body, lines)
     first = first_row(statement.body[0])
     if not found or found[0].first_row != first or not _starts_row(statement.body[0], lines):
         return None
-    head = lines[: first - 1]
+    head = lines[chunk.first_row - 1 : first - 1]
     members: list[Part] = []
     number = _room(head)
     for piece in found:
@@ -99,9 +105,9 @@ def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
         sketch = None
         match piece.statements:
             case [ast.FunctionDef() | ast.AsyncFunctionDef() as function]:
-                sketch = _sketch(function, lines, piece.first_row, WRAPPER)
+                sketch = _sketch(function, rows)
         text = WRAPPER + "\n".join(rows) + "\n"
-        members.append(Part(text, piece.first_row, number, sketch))
+        members.append(Part(text, piece.first_row, number, sketch, piece.statements))
         number += _room(rows)
     if number >= CHUNK:
         # The handles of a chunk must not run into those of the next.
@@ -109,38 +115,37 @@ def _parts_of_class(statement: ast.ClassDef, lines: list[str]) -> Parts | None:
     header = "\n".join([*head, f"{_indent(lines[first - 1])}pass", ""])
     row = statement.end_lineno or len(lines)
     column = len(lines[row - 1].encode()[: statement.end_col_offset].decode()) + 1
-    return Parts(header, tuple(members), (row, column))
+    return Parts(statement, header, chunk.first_row - 1, tuple(members), (row, column))
 
 
-def _sketch(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], row: int, wrapper: str
-) -> Sketch:
-    """What is known of a function whose rows start at `row`."""
-    header = _header(function, lines, row)
-    text = lines[row - 1 : function.end_lineno]
+def _sketch(function: AnyFunction, rows: list[str]) -> Sketch:
+    """What is known of a function with these rows."""
     return Sketch(
         function.name,
         isinstance(function, ast.AsyncFunctionDef),
-        any("yield" in line for line in text) and _yields(function),
+        any("yield" in row for row in rows) and _yields(function),
         bool(function.decorator_list),
-        header and wrapper + header,
     )
 
 
-def _header(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], row: int) -> str:
-    """The rows of a function from `row` to where its body starts, with an empty body; "" if that saves nothing."""
+def header_of(part: Part) -> str:
+    """The text of a part that is a function, with an empty body; "" if that saves nothing."""
+    (function,) = part.statements
+    assert isinstance(function, _FUNCTIONS)
     first = first_row(function.body[0])
     last = function.end_lineno or first
-    if last - first < SHORT // 2 or not _starts_row(function.body[0], lines):
+    lines = part.text.split("\n")
+    if last - first < SHORT // 2 or not _starts_row(function.body[0], lines, part.rows_before):
         return ""
-    return "\n".join([*lines[row - 1 : first - 1], f"{_indent(lines[first - 1])}pass", ""])
+    body_from = first - 1 - part.rows_before
+    return "\n".join([*lines[:body_from], f"{_indent(lines[body_from])}pass", ""])
 
 
-def _starts_row(statement: ast.stmt, lines: list[str]) -> bool:
+def _starts_row(statement: ast.stmt, lines: list[str], rows_before: int = 0) -> bool:
     """Whether nothing but blanks stands before a statement, nor a continued line above it."""
-    row = first_row(statement)
+    row = first_row(statement) - rows_before
     before = lines[row - 2] if row > 1 else ""
-    decorated = row != statement.lineno
+    decorated = row + rows_before != statement.lineno
     start = (
         lines[row - 1].lstrip(" \t\f").startswith("@")
         if decorated
@@ -158,12 +163,12 @@ def _room(rows: Sequence[str]) -> int:
     return 2 * sum(map(len, rows)) + 2 * len(rows) + 8
 
 
-def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _yields(function: AnyFunction) -> bool:
     """Whether the function itself holds a yield."""
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(function))
 
 
-def _own(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+def _own(function: AnyFunction) -> Iterator[ast.AST]:
     """The nodes of a function's body that belong to it and to no function inside it."""
     pending: list[ast.AST] = list(function.body)
     while pending:

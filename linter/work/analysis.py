@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradguard.discover.disk import Disk
 from gradguard.findings import Failure, Finding
@@ -16,10 +15,11 @@ from gradguard.source import Source
 from gradguard.work.facets import Facet, Outlined
 from gradguard.work.limits import CPU_SECONDS, OutOfTime, limited_time, same_room
 from gradguard.work.result import Result
-from gradguard.work.watched import Watched
+from gradguard.work.shelf import Shelf
 
-OPEN_BYTES = 4_000_000
-"""Bytes of text whose modules are kept open between two files."""
+if TYPE_CHECKING:
+    from gradguard.infer.program import Program
+    from gradguard.judge.judging import Judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,53 +78,46 @@ class Analysis:
         self._loose = {key_of(source): source for source in self._group.loose}
         self._imports = Imports(set(self._loose), self._disk, unfollowed=self._facts.unfollowed)
         self._reach = Reach(self._imports, self._text)
-        self._open: OrderedDict[str, Module | None] = OrderedDict()
+        self._triage = Shelf(self._disk, self._source, for_triage=True)
+        self._full = Shelf(self._disk, self._source, for_triage=False)
         self._at_hand: Source | None = None
         self._outlined = Outlined(self._reach)
 
     def _findings(self, source: Source) -> tuple[list[Finding], Failure | None]:
-        from gradguard.infer.program import Program
-        from gradguard.infer.roots import run_file
-        from gradguard.judge.judging import judge
-        from gradguard.pipeline import open_source, rules
+        """What is to be told of a file. Most files have nothing: a first look at the cheap parser's tree finds that
+        out, and whatever it finds is left to a second one at the tree of libcst, which knows where all stands."""
         from gradguard.replay import replayed
 
         key = key_of(source)
         self._at_hand = source
         self._disk.seen.opened.add(key)
-        module, unparsed, told = open_source(source)
-        findings = [told] if unparsed is not None else []
-        if module is None:
-            return findings, unparsed
-        module = self._open[key] = self._watched(key, module)
-        program = Program(
-            self._module, imports=self._imports, reach=self._reach, rebinding=self._facts.rebinding
-        )
-        program.add(key, module)
-        settings = self._group.settings
-        judged = judge(
-            run_file(program, self._facts, key), program.modules, set(self._group.checked), rules(), settings
-        )
-        findings.extend(replayed(judged, program, self._facts, settings))
-        self._close_some()
+        first = self._full if source.language == "rust" else self._triage
+        module, unparsed, told = first.put(key, source)
+        findings = [told] if told is not None else []
+        if module is not None:
+            judged, program = self._judged(key, module, first)
+            if judged and first is self._triage:
+                module, _, _ = self._full.put(key, source)
+                judged, program = (
+                    self._judged(key, module, self._full) if module is not None else ([], program)
+                )
+            findings.extend(replayed(judged, program, self._facts, self._group.settings))
+        self._triage.close_some()
+        self._full.close_some()
         return findings, unparsed
 
-    def _module(self, path: str) -> Module | None:
-        """The module of a file that an import leads to; None where it does not exist or cannot be parsed."""
-        self._disk.seen.contents.add(path)
-        if path not in self._open:
-            source = self._source(path)
-            self._open[path] = self._watched(path, _module_of(source)) if source is not None else None
-        self._open.move_to_end(path)
-        module = self._open[path]
-        if isinstance(module, Watched):
-            module.note_opened()
-        else:
-            self._disk.seen.opened.add(path)
-        return module
+    def _judged(self, key: str, module: Module, shelf: Shelf) -> tuple[list[Judged], Program]:
+        """What the rules find in a file as it is read on one shelf."""
+        from gradguard.infer.program import Program
+        from gradguard.infer.roots import run_file
+        from gradguard.judge.judging import judge
+        from gradguard.pipeline import rules
 
-    def _watched(self, path: str, module: Any) -> Any:
-        return Watched(module, path, self._disk) if isinstance(module, Module) else module
+        program = Program(shelf.at, imports=self._imports, reach=self._reach, rebinding=self._facts.rebinding)
+        program.add(key, module)
+        events = run_file(program, self._facts, key)
+        checked = set(self._group.checked)
+        return judge(events, program.modules, checked, rules(), self._group.settings), program
 
     def _source(self, path: str) -> Source | None:
         from gradguard.discover.load import language_of
@@ -141,13 +134,6 @@ class Analysis:
             return self._at_hand.text
         return self._loose[key].text if key in self._loose else self._disk.text(key)
 
-    def _close_some(self) -> None:
-        """Let go of the modules that were not asked for in the longest time."""
-        kept = sum(map(_bytes, self._open.values()))
-        while kept > OPEN_BYTES and len(self._open) > 1:
-            _, module = self._open.popitem(last=False)
-            kept -= _bytes(module)
-
 
 def key_of(source: Source) -> str:
     """What a file goes by in a program."""
@@ -162,15 +148,3 @@ def group_of(settings: Settings, sources: Sequence[Source]) -> Group:
         frozenset(map(key_of, sources)),
         tuple(source for source in sources if not os.path.isfile(source.path)),
     )
-
-
-def _module_of(source: Source) -> Any:
-    from gradguard.pipeline import open_source
-
-    return open_source(source)[0]
-
-
-def _bytes(module: Module | None) -> int:
-    if module is None:
-        return 0
-    return len((module.untold_source if isinstance(module, Watched) else module.source).text)

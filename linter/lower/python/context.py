@@ -8,8 +8,8 @@ from typing import Any
 import libcst as cst
 
 from gradguard.ir.nodes import Body, Expr, Opaque, Stmt
+from gradguard.lower.depth import DEEPEST_EXPRESSION
 
-DEEPEST = 100
 Anchor = cst.CSTNode | tuple[cst.CSTNode, cst.CSTNode]
 ExpressionTable = Mapping[type[cst.CSTNode], Callable[[Any, "Context"], Expr]]
 StatementTable = Mapping[type[cst.CSTNode], Callable[[Any, "Context"], tuple[Stmt, ...]]]
@@ -39,9 +39,9 @@ class Context:
         return self.base + len(self.anchors) - 1
 
     def expression(self, node: cst.CSTNode) -> Expr:
-        """The expression a node stands for; below `DEEPEST` levels, and for unknown syntax, `Opaque`."""
+        """The expression a node stands for; below `DEEPEST_EXPRESSION` levels, and for unknown syntax, `Opaque`."""
         lower = self._expressions.get(type(node))
-        if lower is None or self.depth >= DEEPEST:
+        if lower is None or self.depth >= DEEPEST_EXPRESSION:
             return Opaque((), self.number(node))
         self.depth += 1
         lowered = lower(node, self)

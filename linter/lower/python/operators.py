@@ -5,10 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradguard.ir.nodes import Choice, Compare, Const, Expr, Logic, Op, Opaque
+from gradguard.lower.depth import LONGEST_CHAIN
 from gradguard.lower.python.context import Context, ExpressionTable
-
-LONGEST = 50
-"""Operands of one chain beyond which its tree would nest too deeply for those who walk it."""
 
 ARITHMETIC: dict[type[cst.CSTNode], str] = {
     cst.Add: "+",
@@ -57,7 +55,7 @@ def _lower_binary(node: cst.BinaryOperation, context: Context) -> Expr:
     spine = [node]
     while isinstance(spine[-1].left, cst.BinaryOperation):
         spine.append(spine[-1].left)
-    if len(spine) > LONGEST:
+    if len(spine) > LONGEST_CHAIN:
         leaves = [spine[-1].left, *(link.right for link in reversed(spine))]
         return Opaque(tuple([context.expression(leaf) for leaf in leaves]), context.number(node))
     lowered = context.expression(spine[-1].left)

@@ -43,16 +43,15 @@ def _rough_places(text: str, rows_before: int) -> tuple[Place, Place]:
     return (start, (rows_before + 1, len(rows[0]) + 1)), (start, (rows_before + len(rows), len(rows[-1]) + 1))
 
 
-def class_places(parts: Parts, rows_before: int) -> list[tuple[Place, Place]]:
+def class_places(parts: Parts) -> list[tuple[Place, Place]]:
     """The same of the class that these are the parts of, without its statements."""
-    (header, (start, _)), *others = places(parts.header, rows_before)
-    row, column = parts.end
-    return [(header, (start, (rows_before + row, column))), *others]
+    (header, (start, _)), *others = places(parts.header, parts.rows_before)
+    return [(header, (start, parts.end)), *others]
 
 
-def part_places(part: Part, rows_before: int) -> list[tuple[Place, Place]]:
-    """Header and extent of each node of one part of a chunk that follows so many rows."""
-    return places(part.text, rows_before + part.rows_before)[part.wrapping :]
+def part_places(part: Part) -> list[tuple[Place, Place]]:
+    """Header and extent of each node of one part of a chunk."""
+    return places(part.text, part.rows_before)[part.wrapping :]
 
 
 def _place(code: CodeRange, rows_before: int) -> Place:

@@ -1,0 +1,41 @@
+"""The parts of a class or a function, as the cheap parser has read them."""
+
+from __future__ import annotations
+
+import ast
+
+from gradguard.ir.nodes import Body, ClassDef, Function
+from gradguard.lower.assembly import Lowerer
+from gradguard.lower.parts import AnyFunction, Part, Parts
+from gradguard.lower.triage.lowering import (
+    lower_class_header,
+    lower_function,
+    lower_function_header,
+    lower_statements,
+)
+
+
+def _statements(part: Part, at: int) -> Body:
+    return lower_statements(part.statements, at)
+
+
+def _header(part: Part, at: int) -> Function:
+    return lower_function_header(_function_of(part), at)
+
+
+def _function(part: Part, at: int) -> Function:
+    return lower_function(_function_of(part), at)
+
+
+def _function_of(part: Part) -> AnyFunction:
+    (function,) = part.statements
+    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    return function
+
+
+def _class_header(parts: Parts, base: int) -> ClassDef:
+    assert parts.whole is not None
+    return lower_class_header(parts.whole, base)
+
+
+LOWERER = Lowerer(_statements, _header, _function, _class_header)

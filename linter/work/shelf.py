@@ -1,0 +1,71 @@
+"""The modules of a group that are open, in one of the two readings."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradguard.discover.disk import Disk
+from gradguard.findings import Failure
+from gradguard.lower.module import Module
+from gradguard.source import Source
+from gradguard.work.watched import Watched
+
+if TYPE_CHECKING:
+    from gradguard.findings import Finding
+
+OPEN_BYTES = 4_000_000
+"""Bytes of text whose modules are kept open between two files."""
+
+
+class Shelf:
+    """Opens the modules that are asked for, and notes on `disk` what is seen of them."""
+
+    def __init__(self, disk: Disk, source_of: Callable[[str], Source | None], for_triage: bool) -> None:
+        """`source_of` reads the source at a path, `for_triage` is as for `Module`."""
+        self._disk = disk
+        self._source_of = source_of
+        self._for_triage = for_triage
+        self._open: OrderedDict[str, Module | None] = OrderedDict()
+
+    def put(self, key: str, source: Source) -> tuple[Module | None, Failure | None, Finding | None]:
+        """Open a source anew; where it cannot be parsed there is no module, and why there is none."""
+        from gradguard.pipeline import open_source
+
+        module, unparsed, told = open_source(source, self._for_triage)
+        if module is not None:
+            module = self._open[key] = self._watched(key, module)
+        return module, unparsed, told
+
+    def at(self, path: str) -> Module | None:
+        """The module of a file that an import leads to; None where it does not exist or cannot be parsed."""
+        self._disk.seen.contents.add(path)
+        if path not in self._open:
+            source = self._source_of(path)
+            self._open[path] = None
+            if source is not None:
+                self.put(path, source)
+        self._open.move_to_end(path)
+        module = self._open[path]
+        if isinstance(module, Watched):
+            module.note_opened()
+        else:
+            self._disk.seen.opened.add(path)
+        return module
+
+    def close_some(self) -> None:
+        """Let go of the modules that were not asked for in the longest time."""
+        kept = sum(map(_bytes, self._open.values()))
+        while kept > OPEN_BYTES and len(self._open) > 1:
+            _, module = self._open.popitem(last=False)
+            kept -= _bytes(module)
+
+    def _watched(self, path: str, module: Any) -> Any:
+        return Watched(module, path, self._disk) if isinstance(module, Module) else module
+
+
+def _bytes(module: Module | None) -> int:
+    if module is None:
+        return 0
+    return len((module.untold_source if isinstance(module, Watched) else module.source).text)
