@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gradguard.discover.load import Clean, Known, Loaded, NotebookSource, Skipped, load_file
 from gradguard.discover.walk import Target
 from gradguard.findings import Failure, Finding, GuardRecord, Report
-from gradguard.judge.comments import OURS
+from gradguard.judge.comments import speaks_to_us
 from gradguard.settings.choose import UNREADABLE, check_entries, chosen_codes, ignored_in
 from gradguard.settings.model import Settings
 from gradguard.source import Source
@@ -32,7 +32,6 @@ Meter = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 Suspect = Callable[[bytes, str], bool]
 Suspects = Callable[[Settings], Suspect]
 
-_COMMENT_OF_OURS = re.compile(OURS.pattern.encode(), re.IGNORECASE)
 # The parts of a framework's table whose names can make a finding of a file that holds no known word.
 _TELLING = ("guards", "backward", "misspelt", "guarded", "hooks")
 
@@ -72,7 +71,7 @@ def suspects(settings: Settings) -> Suspect:
 
     def is_suspect(data: bytes, language: str) -> bool:
         found = sift_rust(data, crates) if language == "rust" else sift(data, extra)
-        return found or _COMMENT_OF_OURS.search(data) is not None
+        return found or speaks_to_us(data.decode("latin-1"))
 
     return is_suspect
 
@@ -219,12 +218,13 @@ def _results(
         results[source.filename] = result
         memory = memories.get(groups[group][0])
         if memory is not None and source.path:
-            memory.learn(source, result, process, sights, _is_commented(source))
+            memory.learn(source, result, process, sights, speaks_to_us(source.text))
         if advance is not None:
             advance(len(results))
 
     with meter(len(files)) if meter else nullcontext(None) as advance:
-        analyse_all([_group(settings, opened) for settings, _ in groups], files, take, jobs)
+        groups_of_files = [_group(settings, opened) for settings, _ in groups]
+        analyse_all(groups_of_files, files, take, jobs, tells_sights=bool(memories))
     return results
 
 
@@ -260,10 +260,6 @@ def _with_texts(opened: Sequence[Opened], places: frozenset[str]) -> Sequence[Op
         else file
         for file in opened
     ]
-
-
-def _is_commented(source: Source) -> bool:
-    return _COMMENT_OF_OURS.search(source.text.encode("utf-8", "replace")) is not None
 
 
 def _groups(opened: Sequence[Opened]) -> Iterator[tuple[Settings, list[Source]]]:

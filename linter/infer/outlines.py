@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -64,24 +64,27 @@ SHAPING = (
     ),
 )
 """What decides whether a value can have a gradient."""
-ROW = re.compile(
-    r"^([ \t]*)(?:((?:async[ \t]+)?def[ \t]+(\w+))|(class\b|@|from\b|import\b|#)|[^\s)\]}])", re.MULTILINE
-)
+ROW = re.compile(r"\n([ \t]*)(?:((?:async[ \t]+)?def[ \t]+(\w+))|(class\b|@|from\b|import\b|#)|[^\s)\]}])")
+"""A row that starts a statement, with the line end before it: a pattern that starts with a literal is searched
+fast."""
 _DOCUMENTATION = re.compile(r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''")
 _COMMENT = re.compile(r"#[^\n\"']*$", re.MULTILINE)
 CALL_BACKWARDS = re.compile(r"\(\s*(\w+)")
 """A call in a text read from its end: so the pattern starts with a literal."""
 
 
+Parts = list[tuple[int, int]]
+"""Pieces of a text, each from start to end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One function of a text: its name, whether it holds a sink itself, hands work on, shapes values or names a
-    guard, and the names it calls."""
+    """One function of a text: its name, whether it holds a sink itself, hands work on or names a guard, and the
+    names it calls."""
 
     name: str
     sinks: bool
     hands: bool
-    shapes: bool
     guards: bool
     calls: frozenset[str]
 
@@ -92,18 +95,16 @@ class Marks:
 
     sinks: list[int]
     hands: list[int]
-    shapes: list[int]
     guards: list[int]
     calls: list[int]
     called: list[str]
 
-    def outline(self, name: str, parts: list[tuple[int, int]]) -> Outline:
+    def outline(self, name: str, parts: Parts) -> Outline:
         """The outline of the pieces of text from start to end."""
         return Outline(
             name,
             _any(self.sinks, parts),
             _any(self.hands, parts),
-            _any(self.shapes, parts),
             _any(self.guards, parts),
             frozenset(
                 called
@@ -113,7 +114,7 @@ class Marks:
         )
 
 
-def _any(positions: list[int], parts: list[tuple[int, int]]) -> bool:
+def _any(positions: list[int], parts: Parts) -> bool:
     return any(bisect_left(positions, start) < bisect_left(positions, end) for start, end in parts)
 
 
@@ -139,25 +140,50 @@ def _marks(text: str) -> Marks:
         called.append(match[1][::-1])
     calls.reverse()
     called.reverse()
-    sinks, hands, shapes, guards = (
-        _places(text, patterns) for patterns in (SINK, HANDING, SHAPING, GUARDING)
-    )
-    return Marks(sinks, hands, shapes, guards, calls, called)
+    sinks, hands, guards = (_places(text, patterns) for patterns in (SINK, HANDING, GUARDING))
+    return Marks(sinks, hands, guards, calls, called)
 
 
 def outlines(text: str) -> list[Outline]:
     """The functions of a text, nested ones too, and the top level, without definitions and imports, as ""."""
-    text = code_of(text)
+    text = "\n" + code_of(text)
     marks = _marks(text)
+    return [marks.outline(name, parts) for name, parts in _functions(text)]
+
+
+def shapers(text: str) -> frozenset[str]:
+    """The names of the functions of a text ("" for its top level) that decide whether a value can have a gradient."""
+    text = "\n" + code_of(text)
+    shapes = _places(text, SHAPING)
+    return frozenset(name for name, parts in _functions(text) if _any(shapes, parts))
+
+
+def guards_at_top(text: str) -> bool:
+    """Whether the top level of a text, without definitions and imports, names a guard."""
+    text = "\n" + code_of(text)
+    for place in _places(text, GUARDING):
+        row = place
+        while row > 0:
+            row = text.rfind("\n", 0, row)
+            start = ROW.match(text, row)
+            if start is not None and not start[1]:
+                if start[2] is None and start[4] is None:
+                    return True
+                break
+    return False
+
+
+def _functions(text: str) -> Iterator[tuple[str, Parts]]:
+    """The pieces of each function, those of the top level last."""
     open_ones: list[tuple[int, str, int]] = []
-    result: list[Outline] = []
-    top: list[tuple[int, int]] = []
+    top: Parts = []
     top_from: int | None = None
+    # The text starts with a line end of its own, so that its first row has one as well.
     for row in ROW.finditer(text):
-        indent, start = len(row[1]), row.start()
+        indent, start = len(row[1]), row.start() + 1
         while open_ones and open_ones[-1][0] >= indent:
             _, name, begin = open_ones.pop()
-            result.append(marks.outline(name, [(begin, start)]))
+            yield name, [(begin, start)]
         if indent == 0:
             if top_from is not None:
                 top.append((top_from, start))
@@ -165,8 +191,8 @@ def outlines(text: str) -> list[Outline]:
         if row[2]:
             open_ones.append((indent, row[3], row.end()))
     end = len(text)
-    result.extend(marks.outline(name, [(begin, end)]) for _, name, begin in reversed(open_ones))
+    for _, name, begin in reversed(open_ones):
+        yield name, [(begin, end)]
     if top_from is not None:
         top.append((top_from, end))
-    result.append(marks.outline("", top))
-    return result
+    yield "", top

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Set
 from dataclasses import dataclass, field
 
 from gradguard.discover.disk import Seen
 from gradguard.infer.imports import Imports
-from gradguard.infer.outlines import GUARDING, HANDING, SINK, Outline, holds, outlines
+from gradguard.infer.outlines import GUARDING, HANDING, SINK, Outline, guards_at_top, holds, outlines, shapers
 
 IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))",
-    re.MULTILINE,
+    r"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))"
 )
-CLASS = re.compile(r"^class[ \t]+(\w+)", re.MULTILINE)
+_CLASS = re.compile(r"\nclass[ \t]+(\w+)")
 MOST_STARS = 40
 IMPLICIT = frozenset(
     {"forward", "__call__", "call", "__init__", "__enter__", "__exit__", "__iter__", "__next__"}
@@ -49,7 +48,7 @@ class ImportText:
 
 def imports_in(text: str) -> Iterator[ImportText]:
     """The imports of a text, those in functions too."""
-    for match in IMPORT.finditer(text):
+    for match in IMPORT.finditer("\n" + text):
         names = match[3] or ""
         yield ImportText(
             match[2] or "" if match[4] is None else match[4],
@@ -59,9 +58,17 @@ def imports_in(text: str) -> Iterator[ImportText]:
         )
 
 
+def classes_in(text: str) -> Iterator[str]:
+    """The names of the classes at the top level of a text."""
+    return (match[1] for match in _CLASS.finditer("\n" + text))
+
+
 @dataclass(slots=True)
 class Reach:
-    """Names that lead to a sink, by file. `read` gives a file's text, None where there is none."""
+    """Names that lead to a sink, by file. `read` gives a file's text, None where there is none.
+
+    `glanced` are files of which something was told from the text that their outlines would tell as well.
+    """
 
     imports: Imports
     read: Reader
@@ -73,6 +80,7 @@ class Reach:
     held: dict[tuple[str, Patterns], bool] = field(default_factory=dict)
     statements: dict[str, tuple[ImportText, ...]] = field(default_factory=dict)
     origins: dict[Hashable, tuple[dict[str, frozenset[str]], Seen]] = field(default_factory=dict)
+    glanced: dict[str, None] = field(default_factory=dict)
 
     def reaching(self, key: str) -> frozenset[str]:
         """The names of functions that lead to a sink, as far as the file `key` calls them: its own, and those of
@@ -83,8 +91,11 @@ class Reach:
         imported: set[str] = set()
         for path in {path for one in self._statements(key) for path in self._origins_of(key, one, 0)}:
             imported |= self._within(path) - COMMON - {""}
-        if not imported and not self._holds(key, SINK):
-            return frozenset()
+        if not self._holds(key, SINK):
+            text = self._glance(key)
+            imported = {name for name in imported if _calls(text, name)}
+            if not imported:
+                return frozenset()
         return closed(self._outlines(key), imported)
 
     def _outlines(self, key: str) -> list[Outline]:
@@ -92,6 +103,12 @@ class Reach:
         if key not in self.own:
             self.own[key] = outlines(self.read(key) or "")
         return self.own[key]
+
+    def _glance(self, key: str) -> str:
+        """The text of a file, for what its outlines would tell as well."""
+        self.imports.disk.seen.contents.add(key)
+        self.glanced[key] = None
+        return self.read(key) or ""
 
     def _holds(self, key: str, patterns: Patterns) -> bool:
         """Whether a file holds one of the patterns anywhere, which is cheaper to tell than where."""
@@ -171,21 +188,21 @@ class Reach:
     def _works(self, key: str) -> bool:
         """Whether a file's top level does something itself: it guards, or calls a function that hands work on, or
         makes an object of a class where some function leads to a sink."""
-        if not any(self._holds(key, patterns) for patterns in (GUARDING, HANDING, SINK)):
-            return False
+        if not self._holds(key, HANDING) and not self._holds(key, SINK):
+            return self._holds(key, GUARDING) and guards_at_top(self._glance(key))
         own = self._outlines(key)
         top = own[-1]
         if top.guards or any(one.hands and one.name in top.calls for one in own):
             return True
         if not any(one.sinks for one in own):
             return False
-        return any(match[1] in top.calls for match in CLASS.finditer(self.read(key) or ""))
+        return any(name in top.calls for name in classes_in(self.read(key) or ""))
 
     def shapes(self, key: str, name: str) -> bool:
         """Whether the function `name` of a file, or one of the file that it calls, decides what can have a gradient."""
         if key not in self.shaping:
             own = self._outlines(key)
-            shaping = {one.name for one in own if one.shapes}
+            shaping = shapers(self._glance(key))
             self.shaping[key] = closed(own, shaping) | shaping
         return name in self.shaping[key] or name in IMPLICIT
 
@@ -201,7 +218,12 @@ class Reach:
         return name in self.guarding[key]
 
 
-def closed(functions: list[Outline], imported: set[str]) -> frozenset[str]:
+def _calls(text: str, name: str) -> bool:
+    """Whether a text may call a name."""
+    return name in text and re.search(rf"{re.escape(name)}\s*\(", text) is not None
+
+
+def closed(functions: list[Outline], imported: Set[str]) -> frozenset[str]:
     """The names of functions that lead to a sink: those that hold one, and all that call such a name."""
     names = {one.name for one in functions if one.sinks}
     called = names | imported

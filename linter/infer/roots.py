@@ -42,6 +42,7 @@ from gradguard.infer.values import (
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.lower.module import Unreadable
+from gradguard.sift.stretches import suspect_stretches
 from gradguard.sift.tokens import Clues, aliases, clues_in
 
 LONG_CHUNK = 300
@@ -114,11 +115,12 @@ def _entry_mode(run: Run, state: State, ended: bool) -> Mode:
 
 def _is_suspect(top: Frame, key: str, index: int) -> bool:
     """Whether a top-level piece holds a guard, a sink, or a name that this file gives to one."""
-    known = top.run.suspects.get((key, index))
-    if known is None:
-        text = top.run.program.modules[key].text(index)
-        known = top.run.suspects[key, index] = _clues(top, key).hold(text)
-    return known
+    suspects = top.run.suspects.get(key)
+    if suspects is None:
+        module = top.run.program.modules[key]
+        text = "\n".join(module.lines())
+        suspects = top.run.suspects[key] = suspect_stretches(_clues(top, key), text, module.bounds())
+    return index in suspects
 
 
 def _clues(top: Frame, key: str) -> Clues:

@@ -57,7 +57,7 @@ class Run:
     live: list[tuple[Site, Root]] = field(default_factory=list)
     made_under_inference: dict[int, ModuleMadeUnderInference] = field(default_factory=dict)
     clues: dict[str, Clues] = field(default_factory=dict)
-    suspects: dict[tuple[str, int], bool] = field(default_factory=dict)
+    suspects: dict[str, frozenset[int]] = field(default_factory=dict)
     reporting: dict[Site, bool] = field(default_factory=dict)
     importing: set[Any] = field(default_factory=set)
     module_scopes: dict[str, int] = field(default_factory=dict)

@@ -11,8 +11,7 @@ from gradguard.discover.logical_lines import Rows, logical_lines
 from gradguard.source import Source
 
 MARKER = re.compile(r"noqa|gradguard[ \t]*:", re.IGNORECASE)
-# What can be a comment that is worth a word where nothing was found.
-OURS = re.compile(r"noqa[^\n]*grd|gradguard[ \t]*:", re.IGNORECASE)
+_OURS = re.compile(r"noqa[^\n]*grd|gradguard[ \t]*:")
 
 _NOQA = re.compile(r"(?:#|//)\s*noqa\b(?P<colon>[ \t]*:)?(?P<codes>[^#]*)", re.IGNORECASE)
 _OWN = re.compile(
@@ -43,6 +42,13 @@ class Suppression:
     end: tuple[int, int]
     text: str
     mistaken: str = ""
+
+
+def speaks_to_us(text: str) -> bool:
+    """Whether a text can hold a comment that is worth a word where nothing was found."""
+    text = text.lower()
+    may = "gradguard" in text or ("noqa" in text and "grd" in text)
+    return may and _OURS.search(text) is not None
 
 
 def suppressions(source: Source) -> list[Suppression]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gradguard.findings import Finding, Span
-from gradguard.judge.comments import MARKER, OURS, Suppression, suppressions
+from gradguard.judge.comments import Suppression, speaks_to_us, suppressions
 from gradguard.rule import Rule
 from gradguard.source import Source
 
@@ -21,8 +21,7 @@ def apply_suppressions(
     `findings` must be all of the file, those of rules that are switched off too: a comment is of use if its
     rule would speak.
     """
-    marker = MARKER if findings else OURS
-    comments = suppressions(source) if marker.search(source.text) else []
+    comments = suppressions(source) if findings or speaks_to_us(source.text) else []
     if not comments:
         return tuple(findings), ()
     codes = {rule.name: rule.code for rule in rules}

@@ -66,7 +66,11 @@ def locate(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def cut(text: str, lines: list[str]) -> tuple[Chunk, ...]:
+Read = tuple[Chunk, list[ast.stmt]]
+"""A chunk and its statements, none where only the tree parser can read it."""
+
+
+def cut(text: str, lines: list[str]) -> tuple[Read, ...]:
     """The top-level pieces of a Python text, in order; raises `Unreadable`."""
     try:
         tree = parse(text)
@@ -75,14 +79,16 @@ def cut(text: str, lines: list[str]) -> tuple[Chunk, ...]:
             return cut_with_libcst(text, error)
         raise
     walrus = ":=" in text
-    chunks = []
+    chunks: list[Read] = []
     for index, piece in enumerate(pieces(tree.body, lines)):
         names = dict.fromkeys(name for stmt in piece.statements for name in bound_names(stmt, walrus))
-        chunks.append(Chunk(index, piece.first_row, piece.last_row, kind_of(piece.statements), tuple(names)))
+        kind = kind_of(piece.statements)
+        chunk = Chunk(index, piece.first_row, piece.last_row, kind, tuple(names))
+        chunks.append((chunk, piece.statements))
     return tuple(chunks)
 
 
-def cut_with_libcst(text: str, refusal: Unreadable) -> tuple[Chunk, ...]:
+def cut_with_libcst(text: str, refusal: Unreadable) -> tuple[Read, ...]:
     """The pieces of a text that only libcst can parse; raises `refusal` if it cannot either."""
     from gradguard.lower.python.recut import stretches
 
@@ -91,7 +97,7 @@ def cut_with_libcst(text: str, refusal: Unreadable) -> tuple[Chunk, ...]:
     except (Unreadable, RecursionError):
         raise refusal from refusal.__cause__
     return tuple(
-        Chunk(index, piece.first_row, piece.last_row, piece.kind, piece.binds)
+        (Chunk(index, piece.first_row, piece.last_row, piece.kind, piece.binds), [])
         for index, piece in enumerate(found)
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import accumulate
 
 from gradguard.findings import Span
 from gradguard.ir.nodes import CHUNK, Body
@@ -32,14 +33,25 @@ class Module:
         self._for_triage = for_triage
         text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         self._lines = text.split("\n")
-        self.chunks = cut(text, self._lines)
+        read = cut(text, self._lines)
+        self.chunks = tuple(chunk for chunk, _ in read)
+        self._trees = {chunk.index: statements for chunk, statements in read}
         self._bodies: dict[int, Body] = {}
         self._parts: dict[int, Parts | None] = {}
         self._places: dict[tuple[int, Part | None], list[tuple[Place, Place]]] = {}
 
+    def forget_trees(self) -> None:
+        """Let go of what the cheap parser made: it takes much room, and can be made again of each chunk."""
+        self._trees.clear()
+
     def lines(self) -> list[str]:
         """The rows of the text, without their line ends."""
         return self._lines
+
+    def bounds(self) -> list[tuple[int, int]]:
+        """Where each chunk starts and ends in the rows joined by line ends."""
+        starts = [0, *accumulate(len(line) + 1 for line in self._lines)]
+        return [(starts[chunk.first_row - 1], starts[chunk.last_row]) for chunk in self.chunks]
 
     def text(self, index: int) -> str:
         """The rows of a chunk, each with its line end."""
@@ -126,6 +138,9 @@ class Module:
 
     def _statements(self, index: int) -> list[ast.stmt]:
         """The statements of a chunk; none where only the tree parser can read it."""
+        known = self._trees.pop(index, None)
+        if known is not None:
+            return known
         try:
             # The rows of the tree are those of the file.
             return parse("\n" * self._rows_before(index) + self.text(index)).body

@@ -75,30 +75,35 @@ SINKS = (
 FLAGS = (
     (".requires_grad", r"\.requires_grad\s*=[^=]"),
     (".requires_grad_", r"\.requires_grad_\b(?!\s*\()"),
-    ("requires_grad", r"""setattr\([^\n]*["']requires_grad\b"""),
-    ("requires_grad", r"(?:Variable|tensor|Parameter)\((?![\d\[\-])[^\n]*\brequires_grad\s*=\s*True"),
+    ("setattr(", r"""setattr\([^\n]*["']requires_grad\b"""),
+    *(
+        (made, re.escape(made) + r"(?![\d\[\-])[^\n]*\brequires_grad\s*=\s*True")
+        for made in ("Variable(", "tensor(", "Parameter(")
+    ),
 )
 """Flags that are set where nobody may read them, or on a value made from another."""
 
 SKIPS = (
     (".grad", r"\.grad\s*(?:is\b|==|!=|and\b|or\b|:)"),
     (".grad", r"\.grad\b(?<!autograd\.grad)(?<!func\.grad)(?!\s*=[^=])[^\0]{0,200}?\bis\s+(?:not\s+)?None"),
-    ("grad", r"""attr\([^\n)]*["']grad\b"""),
+    ("attr(", r"""attr\([^\n)]*["']grad\b"""),
 )
 """Tests for a missing gradient."""
 
 SUPPRESSIONS = (("GRD", r"GRD\d"), ("gradguard", r"gradguard\s*:"))
 """Comments that silence a finding: one that silences nothing is itself reported."""
 
+_CUTS = (".", r"\.(?:detach|data|item|numpy|tensor)\b")
 TOGETHER = (
     (("requires_grad", r"requires_grad\s*=\s*True"), ("_(", r"_\((?<=[a-z0-9]_\()(?<!__\()")),
     ((".minimize", r"\.minimize\s*\("), ("paddle", r"paddle\b")),
-    (
-        ("def ", r"def (?:training_step|compute_loss)\b"),
-        (".", r"\.(?:detach|data|item|numpy|tensor)\b"),
-    ),
+    (("def training_step", r"def training_step\b"), _CUTS),
+    (("def compute_loss", r"def compute_loss\b"), _CUTS),
 )
 """Pairs that say something only when both are there: a leaf and a write in place, a hook and a cut."""
+
+_STEMS = ("grad", "gard", "inferenc", "inferanc", "backward", "no_autodiff")
+"""What many of the clues have in common; each of the words that can be bound holds one."""
 
 RUST_CRATES = ("tenferro", "tch", "candle", "burn")
 RUST_WORDS = ("backward", "no_grad", "grad")
@@ -131,7 +136,7 @@ class Clues:
 def clues_in(text: str, extra: Iterable[str] = ()) -> Clues:
     """The clues whose words stand in a text; `extra` as for `sift`."""
     return Clues(
-        tuple(clue for clue in _candidates(text, extra) if clue[0] in text),
+        tuple(_candidates(text, extra)),
         tuple(pair for pair in TOGETHER if all(needle in text for needle, _ in pair)),
     )
 
@@ -142,11 +147,25 @@ def sift_text(text: str, extra: Iterable[str] = ()) -> bool:
 
 
 def _candidates(text: str, extra: Iterable[str]) -> Iterator[Clue]:
-    """The clues that can stand in a text; those of the many files that never say grad come first."""
-    yield from _without_grad()
-    if "grad" in text:
-        yield from _with_grad()
-    yield from map(_word, extra)
+    """The clues whose words stand in a text."""
+    telling = _telling_rows(text)
+    for stem, clues in _by_stem():
+        held = telling if stem in _STEMS else text
+        if stem in held:
+            yield from (clue for clue in clues if clue[0] in held)
+    yield from (_word(word) for word in extra if word in text)
+
+
+def _telling_rows(text: str) -> str:
+    """The rows that hold a stem: what many words are looked for in should be short."""
+    rows: dict[int, str] = {}
+    for stem in _STEMS:
+        at = text.find(stem)
+        while at >= 0:
+            start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            rows[start] = text[start : end if end >= 0 else None]
+            at = text.find(stem, end) if end >= 0 else -1
+    return "\n".join(rows[start] for start in sorted(rows))
 
 
 def _hold(text: str, alone: Iterable[Clue], together: Iterable[tuple[Clue, Clue]]) -> bool:
@@ -168,17 +187,13 @@ def sift_rust(data: bytes, crates: Iterable[str] = ()) -> bool:
 
 def aliases(text: str) -> frozenset[str]:
     """Names that imports and assignments in `text` bind to a guard, or to what asks for a gradient."""
-    rows = "\n".join(row for row in text.split("\n") if any(stem in row for stem in _STEMS))
-    return frozenset(name for match in _bindings().finditer(rows) for name in match.groups() if name)
-
-
-_STEMS = ("grad", "gard", "inf", "no_autodiff", "backward")
-"""Each of the words that can be bound holds one."""
+    matches = _bindings().finditer(_telling_rows(text))
+    return frozenset(name for match in matches for name in match.groups() if name)
 
 
 def _holds(text: str, clue: Clue) -> bool:
     needle, pattern = clue
-    return needle in text and _compiled(pattern).search(text) is not None
+    return needle in text and compiled(pattern).search(text) is not None
 
 
 def _word(word: str) -> Clue:
@@ -192,7 +207,8 @@ def _set_flag(name: str) -> Clue:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The compiled pattern of a clue."""
     return re.compile(pattern)
 
 
@@ -203,13 +219,13 @@ def _alone() -> tuple[Clue, ...]:
 
 
 @lru_cache(maxsize=1)
-def _with_grad() -> tuple[Clue, ...]:
-    return tuple(clue for clue in _alone() if "grad" in clue[0])
-
-
-@lru_cache(maxsize=1)
-def _without_grad() -> tuple[Clue, ...]:
-    return tuple(clue for clue in _alone() if "grad" not in clue[0])
+def _by_stem() -> tuple[tuple[str, tuple[Clue, ...]], ...]:
+    """The clues by something short that stands in whatever they match: most texts hold next to none of these."""
+    found: dict[str, list[Clue]] = {}
+    for clue in _alone():
+        stem = next((stem for stem in _STEMS if stem in clue[0] or stem in clue[1]), clue[0])
+        found.setdefault(stem, []).append(clue)
+    return tuple((stem, tuple(clues)) for stem, clues in found.items())
 
 
 @lru_cache(maxsize=1)

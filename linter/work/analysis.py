@@ -86,8 +86,6 @@ class Analysis:
     def _findings(self, source: Source) -> tuple[list[Finding], Failure | None]:
         """What is to be told of a file. Most files have nothing: a first look at the cheap parser's tree finds that
         out, and whatever it finds is left to a second one at the tree of libcst, which knows where all stands."""
-        from gradguard.replay import replayed
-
         key = key_of(source)
         self._at_hand = source
         self._disk.seen.opened.add(key)
@@ -101,7 +99,10 @@ class Analysis:
                 judged, program = (
                     self._judged(key, module, self._full) if module is not None else ([], program)
                 )
-            findings.extend(replayed(judged, program, self._facts, self._group.settings))
+            if judged:
+                from gradguard.replay import replayed
+
+                findings.extend(replayed(judged, program, self._facts, self._group.settings))
         self._triage.close_some()
         self._full.close_some()
         return findings, unparsed

@@ -11,8 +11,8 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 
-from gradguard.infer.outlines import GUARDING, HANDING, SHAPING, SINK, Outline, holds, outlines
-from gradguard.infer.reach import CLASS, ImportText, Reach, imports_in
+from gradguard.infer.outlines import GUARDING, HANDING, SHAPING, SINK, Outline, holds, outlines, shapers
+from gradguard.infer.reach import ImportText, Reach, classes_in, imports_in
 from gradguard.lower.module import Chunk, Module, Unreadable, open_module
 from gradguard.source import Source
 
@@ -29,19 +29,21 @@ class Outlined:
     def __init__(self, reach: Reach) -> None:
         """Has told nothing yet."""
         self._reach = reach
-        self._told = [0, 0, 0]
+        self._told = [0, 0, 0, 0]
 
     def news(self) -> dict[str, set[Facet]]:
         """The facets by file that came up since the last time."""
-        reach, (first, second, third) = self._reach, self._told
-        self._told = [len(reach.statements), len(reach.own), len(reach.held)]
+        reach, (first, second, third, fourth) = self._reach, self._told
+        self._told = [len(reach.statements), len(reach.own), len(reach.held), len(reach.glanced)]
         found: dict[str, set[Facet]] = {}
         for key, statements in islice(reach.statements.items(), first, None):
             found.setdefault(key, set()).add(("imports", _of_imports(statements)))
-        for key, own in islice(reach.own.items(), second, None):
+        for key in {*islice(reach.own, second, None), *islice(reach.glanced, fourth, None)}:
+            text = reach.read(key) or ""
+            own = reach.own[key] if key in reach.own else outlines(text)
             facets = found.setdefault(key, set())
-            facets.add(("outlines", _of_outlines(own)))
-            facets.add(("classes", _of_classes(reach.read(key) or "")))
+            facets.add(("outlines", _of_outlines(own, shapers(text))))
+            facets.add(("classes", _of_classes(text)))
         for (key, patterns), held in islice(reach.held.items(), third, None):
             # A pattern that nobody here knows has no answer that could be compared.
             found.setdefault(key, set()).add((_NAMES.get(patterns, "unknown"), str(held)))
@@ -90,7 +92,7 @@ class Now:
 
     @cached_property
     def _outlines(self) -> str:
-        return _of_outlines(outlines(self._text))
+        return _of_outlines(outlines(self._text), shapers(self._text))
 
     @cached_property
     def _module(self) -> Module | None:
@@ -119,17 +121,18 @@ def _of_imports(statements: Iterable[ImportText]) -> str:
     return _digest(f"{one.level} {one.module} {sorted(one.names)} {one.is_star}" for one in statements)
 
 
-def _of_outlines(own: Iterable[Outline]) -> str:
-    return _digest(_lines(own))
+def _of_outlines(own: Iterable[Outline], shaping: Iterable[str]) -> str:
+    return _digest(_lines(own, shaping))
 
 
-def _lines(own: Iterable[Outline]) -> Iterator[str]:
+def _lines(own: Iterable[Outline], shaping: Iterable[str]) -> Iterator[str]:
     for one in own:
-        yield f"{one.name} {one.sinks} {one.hands} {one.shapes} {one.guards} {' '.join(sorted(one.calls))}"
+        yield f"{one.name} {one.sinks} {one.hands} {one.guards} {' '.join(sorted(one.calls))}"
+    yield " ".join(sorted(shaping))
 
 
 def _of_classes(text: str) -> str:
-    return _digest(match[1] for match in CLASS.finditer(text))
+    return _digest(classes_in(text))
 
 
 def _digest(lines: Iterable[str]) -> str:

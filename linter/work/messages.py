@@ -15,10 +15,12 @@ from gradguard.work.sights import Sights
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first message to a worker: the groups of the run, and the seconds granted to each file."""
+    """The first message to a worker: the groups of the run, the seconds granted to each file, and whether it is to
+    tell what results were made from."""
 
     groups: tuple[Group, ...]
     seconds: float
+    tells_sights: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,22 +12,24 @@ from gradguard.work.limits import CPU_SECONDS
 from gradguard.work.result import Result
 from gradguard.work.sights import NOTHING, Sights, Teller
 
-_ROUNDS = 20
-"""Files between two full collections: what lives is large, and next to nothing of it is ever garbage."""
+_MANY = 1_000_000
+"""New objects after which the collector runs: what lives is large, and next to nothing of it is ever garbage."""
 
 
 class Server:
     """Answers file by file. The modules of a group that was not asked for last are let go."""
 
-    def __init__(self, groups: Sequence[Group], seconds: float = CPU_SECONDS) -> None:
-        """`seconds` are granted to each file."""
+    def __init__(
+        self, groups: Sequence[Group], seconds: float = CPU_SECONDS, tells_sights: bool = True
+    ) -> None:
+        """`seconds` are granted to each file; the sights are `NOTHING` unless `tells_sights`."""
+        self._tells_sights = tells_sights
         self._groups = groups
         self._seconds = seconds
         self._current = -1
         self._analysis: Analysis | None = None
         # Each group has a memory of its own, which must be told everything.
         self._tellers: dict[int, Teller] = {}
-        self._answered = 0
 
     def answer(self, group: int, source: Source) -> tuple[Result, Sights]:
         """The result of a file (its `seen` is told by the sights); never raises."""
@@ -37,14 +39,15 @@ class Server:
         gc.disable()
         try:
             result = self._analysis.of(source)
-            teller = self._tellers.setdefault(group, Teller())
-            outlined = self._analysis.outlined()
-            sights = (
-                NOTHING if result.seen is None else teller.tell(self._analysis.disk, result.seen, outlined)
-            )
+            sights = self._sights(group, self._analysis, result) if self._tells_sights else NOTHING
         finally:
-            self._answered += 1
-            gc.collect(2 if self._answered % _ROUNDS == 0 else 1)
+            if gc.get_count()[0] > _MANY:
+                gc.collect()
             if was_enabled:
                 gc.enable()
         return replace(result, seen=None), sights
+
+    def _sights(self, group: int, analysis: Analysis, result: Result) -> Sights:
+        teller = self._tellers.setdefault(group, Teller())
+        outlined = analysis.outlined()
+        return NOTHING if result.seen is None else teller.tell(analysis.disk, result.seen, outlined)

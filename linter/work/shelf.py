@@ -28,6 +28,7 @@ class Shelf:
         self._source_of = source_of
         self._for_triage = for_triage
         self._open: OrderedDict[str, Module | None] = OrderedDict()
+        self._new: list[Module] = []
 
     def put(self, key: str, source: Source) -> tuple[Module | None, Failure | None, Finding | None]:
         """Open a source anew; where it cannot be parsed there is no module, and why there is none."""
@@ -36,6 +37,8 @@ class Shelf:
         module, unparsed, told = open_source(source, self._for_triage)
         if module is not None:
             module = self._open[key] = self._watched(key, module)
+            if isinstance(module, Watched):
+                self._new.append(module)
         return module, unparsed, told
 
     def at(self, path: str) -> Module | None:
@@ -55,7 +58,10 @@ class Shelf:
         return module
 
     def close_some(self) -> None:
-        """Let go of the modules that were not asked for in the longest time."""
+        """Let go of the trees of all modules, and of the modules that were not asked for in the longest time."""
+        for opened in self._new:
+            opened.forget_trees()
+        self._new.clear()
         kept = sum(map(_bytes, self._open.values()))
         while kept > OPEN_BYTES and len(self._open) > 1:
             _, module = self._open.popitem(last=False)

@@ -24,15 +24,17 @@ def analyse_all(
     take: Take,
     jobs: int = 0,
     seconds: float = CPU_SECONDS,
+    tells_sights: bool = True,
 ) -> None:
     """Analyse `files`, each with the number of its group, and hand each result to `take` in any order.
 
-    `jobs` is the most processes to use, 0 leaves it to the machine; `seconds` are granted to each file.
+    `jobs` is the most processes to use, 0 leaves it to the machine; `seconds` are granted to each file. What
+    results were made from is told only if `tells_sights`.
     """
     sizes = [len(source.text) for _, source in files]
     processes = processes_for(sizes, jobs) if sys.executable else 1
     if processes == 1:
-        server = Server(groups, seconds)
+        server = Server(groups, seconds, tells_sights)
         for number, (group, source) in enumerate(files):
             take(number, 0, *server.answer(group, source))
         return
@@ -40,4 +42,4 @@ def analyse_all(
 
     work = [Job(number, group, source) for number, (group, source) in enumerate(files)]
     shares = [[work[number] for number in piece] for piece in pieces(sizes, processes)]
-    Pool(processes, Start(tuple(groups), seconds), take).run(shares)
+    Pool(processes, Start(tuple(groups), seconds, tells_sights), take).run(shares)

@@ -74,6 +74,9 @@ class Watched(Module):
         self._note(f"place {index}", lambda: of_place(self.chunks[index]))
 
     def _note(self, name: str, value: Callable[[], str]) -> None:
+        if self._key in self._disk.seen.opened:
+            # Anything may have been seen of it, which says more.
+            return
         if name not in self._known:
             self._known[name] = value()
         self._disk.seen.facets.add((self._key, name, self._known[name]))

@@ -27,7 +27,7 @@ def main() -> None:
 def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
     """Read a `Start` and then `Job` after `Job`; write a `Done` for each."""
     start: Start = pickle.load(jobs)
-    server = Server(start.groups, start.seconds)
+    server = Server(start.groups, start.seconds, start.tells_sights)
     while True:
         try:
             job: Job = pickle.load(jobs)

@@ -57,9 +57,9 @@ class Runs:
 
         analyse_all: Callable[..., None] = spread.analyse_all
 
-        def noted(groups: Any, files: Sequence[Any], *others: Any) -> None:
+        def noted(groups: Any, files: Sequence[Any], *others: Any, **named: Any) -> None:
             self.analysed = [source.filename for _, source in files]
-            analyse_all(groups, files, *others)
+            analyse_all(groups, files, *others, **named)
 
         self._patch.setattr(spread, "analyse_all", noted)
 

@@ -167,9 +167,9 @@ def test_all_that_reach_takes_from_texts_is_told() -> None:
     assert {field.name for field in fields(Reach)} == {
         *("imports", "read", "names", "origins"),
         *("own", "held", "statements"),
-        *("within", "shaping", "guarding"),
+        *("within", "shaping", "guarding", "glanced"),
     }
-    assert inspect.getsource(Reach).count("self.read(") == 4
+    assert inspect.getsource(Reach).count("self.read(") == 5
 
 
 def test_a_followed_file_that_changes_between_two_looks(pair: Runs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def test_a_wrong_command_is_told(gradguard: Command, folder: Path, arguments: li
 def test_a_fault_of_our_own_is_not_taken_for_findings(
     gradguard: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: object, **named: object) -> None:
         raise RuntimeError("the reason")
 
     (folder / "a.py").write_text(UNTRACKED)
