@@ -60,6 +60,8 @@ def same(a: Any, b: Any) -> bool:
 
 def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
     """Tell of a loop over parameters that writes them and skips a missing gradient in silence."""
+    if not _may_speak_of_gradients(frame):
+        return
     body = loop.body
     aliases = _gradient_aliases(body)
     for skip in (*_skips(body, aliases), *_filtered(frame, loop)):
@@ -80,6 +82,11 @@ def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
                 _in_optimizer(frame),
             )
         )
+
+
+def _may_speak_of_gradients(frame: Frame) -> bool:
+    text = frame.closure.function.text if frame.closure is not None else None
+    return text is None or "grad" in text
 
 
 def _depends_on_loop(loop: ir.For, parameter: ir.Expr) -> bool:

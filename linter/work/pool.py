@@ -11,7 +11,6 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import IO
 
@@ -19,6 +18,7 @@ from gradguard.findings import Failure
 from gradguard.work.messages import Done, Job, Start
 from gradguard.work.result import Result
 from gradguard.work.sights import NOTHING, Sights
+from gradguard.work.split import Shares
 
 SILENCE = 900.0
 """Seconds after which a worker that gives no answer is taken for dead."""
@@ -36,7 +36,7 @@ class Pool:
         self._start = start
         self._answer = answer
         self._silence = silence
-        self._waiting: deque[Sequence[Job]] = deque()
+        self._waiting: Shares[Sequence[Job]] = Shares((), processes)
         self._lock = threading.Lock()
         self._workers: set[_Worker] = set()
         self._started = 0
@@ -48,8 +48,11 @@ class Pool:
 
         What `answer` raises ends the run and is raised here.
         """
-        self._waiting.extend(pieces)
-        threads = [threading.Thread(target=self._feed, daemon=True) for _ in range(self._processes)]
+        self._waiting = Shares(pieces, self._processes)
+        threads = [
+            threading.Thread(target=self._feed, args=(number,), daemon=True)
+            for number in range(self._processes)
+        ]
         try:
             for thread in threads:
                 thread.start()
@@ -63,23 +66,23 @@ class Pool:
         if self._error is not None:
             raise self._error
 
-    def _feed(self) -> None:
+    def _feed(self, number: int) -> None:
         worker: _Worker | None = None
         try:
-            while (piece := self._next()) is not None:
+            while (piece := self._next(number)) is not None:
+                worker = worker or self._new_worker()
+                if worker is None:
+                    return
+                worker.begin(piece)
                 for position, job in enumerate(piece):
-                    if worker is None:
-                        worker = self._new_worker()
-                    if worker is None:
-                        return
-                    done = worker.do(job)
+                    done = worker.answer(job)
                     self._tell(job, worker, done)
                     if done is None:
                         self._forget(worker)
                         worker = None
                         # What else it held goes on elsewhere.
                         with self._lock:
-                            self._waiting.append(piece[position + 1 :])
+                            self._waiting.give_back(number, piece[position + 1 :])
                         break
         except BaseException as error:
             with self._lock:
@@ -88,9 +91,9 @@ class Pool:
             if worker is not None:
                 self._forget(worker)
 
-    def _next(self) -> Sequence[Job] | None:
+    def _next(self, number: int) -> Sequence[Job] | None:
         with self._lock:
-            return self._waiting.popleft() if self._waiting and not self._stopped else None
+            return None if self._stopped else self._waiting.next_for(number)
 
     def _tell(self, job: Job, worker: _Worker, done: Done | None) -> None:
         with self._lock:
@@ -133,13 +136,25 @@ class _Worker:
             stderr=subprocess.DEVNULL,
         )
 
-    def do(self, job: Job) -> Done | None:
-        """The answer to a job; None if the process has died of it or fell silent."""
+    def begin(self, piece: Sequence[Job]) -> None:
+        """Hand over all jobs of a piece: a process that had to ask for each would wait for a tenth of its time."""
+        stream = _stream(self._process.stdin)
+        try:
+            if self._greeting is not None:
+                pickle.dump(self._greeting, stream, pickle.HIGHEST_PROTOCOL)
+                self._greeting = None
+            pickle.dump(tuple(piece), stream, pickle.HIGHEST_PROTOCOL)
+            stream.flush()
+        except OSError:
+            # It has died, as its answer will show.
+            return
+
+    def answer(self, job: Job) -> Done | None:
+        """The answer to the next job; None if the process has died of it or fell silent."""
         watch = threading.Timer(self._silence, self._give_up)
         watch.daemon = True
         watch.start()
         try:
-            self._send(job)
             answer = pickle.load(_stream(self._process.stdout))
         except (OSError, EOFError, pickle.UnpicklingError):
             return None
@@ -160,14 +175,6 @@ class _Worker:
     def _give_up(self) -> None:
         self.fate = f"gave no answer in {self._silence:.0f} seconds"
         self._process.kill()
-
-    def _send(self, job: Job) -> None:
-        stream = _stream(self._process.stdin)
-        if self._greeting is not None:
-            pickle.dump(self._greeting, stream, pickle.HIGHEST_PROTOCOL)
-            self._greeting = None
-        pickle.dump(job, stream, pickle.HIGHEST_PROTOCOL)
-        stream.flush()
 
 
 def _program() -> str:

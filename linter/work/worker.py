@@ -25,14 +25,15 @@ def main() -> None:
 
 
 def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Read a `Start` and then `Job` after `Job`; write a `Done` for each."""
+    """Read a `Start` and then tuple after tuple of `Job`s; write a `Done` for each of these."""
     start: Start = pickle.load(jobs)
     server = Server(start.groups, start.seconds, start.tells_sights)
     while True:
         try:
-            job: Job = pickle.load(jobs)
+            piece: tuple[Job, ...] = pickle.load(jobs)
         except EOFError:
             return
-        result, sights = server.answer(job.group, job.source)
-        pickle.dump(Done(job.number, result, sights), answers, pickle.HIGHEST_PROTOCOL)
-        answers.flush()
+        for job in piece:
+            result, sights = server.answer(job.group, job.source)
+            pickle.dump(Done(job.number, result, sights), answers, pickle.HIGHEST_PROTOCOL)
+            answers.flush()
