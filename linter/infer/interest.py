@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gradguard.infer.outlines import code_of
+from gradguard.infer.outlines import code_of, holds, literal_first, word
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.sift.tokens import Clues
@@ -24,22 +24,21 @@ SINKS = frozenset(
     ]
 )
 MODES = frozenset(["no_grad", "inference_mode", "set_grad_enabled", "enable_grad"])
-_STEMS = (
-    "grad",
+_WORDS = literal_first(
     "backward",
+    r"grad\b",
+    r"grad_\b",
     "inference_mode",
+    "_grad_enabled",
     "update_params",
     "register_hook",
     "minimize",
-    "yield",
-    "await",
-    "@",
+    word("yield"),
+    word("await"),
+    r"@[^\n]*(?:[gG]rad|[iI]nference|[gG]uard|[eE]val)",
 )
-"""A text that holds none of them holds none of the words, and that is quickly told."""
-_WORDS = re.compile(
-    r"backward|grad\b|grad_\b|(?<![.\w])\w*grad|inference_mode|_grad_enabled|update_params|register_hook|minimize"
-    r"|\byield\b|\bawait\b|@[^\n]*(?:[gG]rad|[iI]nference|[gG]uard|[eE]val)"
-)
+_NAMED = re.compile(r"darg\w*(?![.\w])")
+"""A name that holds "grad" and is no attribute, in a text read from its end: so the pattern starts with a literal."""
 _PLAIN_GUARD = re.compile(
     r"\bwith\s+(?:\w+\.)*(?:no_grad|enable_grad)\(\)\s*:|^[ \t]*@(?:\w+\.)*no_grad\(\)[ \t]*$", re.MULTILINE
 )
@@ -57,7 +56,7 @@ _SETTING = re.compile(r"\bself\.(\w+)\s*(?:=(?!=)|[-+*/%@&|^]=|//=|\*\*=|<<=|>>=
 
 def speaks_of_interest(text: str) -> bool:
     """Whether a function with this text may be interesting."""
-    return any(stem in text for stem in _STEMS) and _WORDS.search(text) is not None
+    return holds(text, _WORDS) or ("grad" in text and _NAMED.search(text[::-1]) is not None)
 
 
 def is_interesting(function: ir.Function) -> bool:

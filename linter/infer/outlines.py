@@ -8,34 +8,35 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
-def _patterns(*texts: str) -> tuple[re.Pattern[str], ...]:
+def literal_first(*texts: str) -> tuple[re.Pattern[str], ...]:
     """Patterns that each start with a literal: the search for one is many times as fast as that for a choice."""
     return tuple(map(re.compile, texts))
 
 
-def _word(word: str, after: str = "") -> str:
+def word(word: str, after: str = "") -> str:
+    """A pattern for a whole word, and what comes after it, that starts with a literal."""
     return rf"{word}\b(?<!\w{word}){after}"
 
 
-SINK = _patterns(
+SINK = literal_first(
     r"\.backward\b",
     r"backward\s*\((?<!\wbackward\()(?<!def backward\()",
     r"manual_backward\b",
     '"backward"',
     "'backward'",
-    _word("grad", r"\s*\("),
+    word("grad", r"\s*\("),
     r"\.grad\b",
     r"\.requires_grad\s*=\s*[^F=\s]",
     "register_hook",
     "update_params",
     r"\.minimize\b",
-    _word("Variable", r"\s*\("),
+    word("Variable", r"\s*\("),
     '"grad"',
     "'grad'",
-    _word("closure", r"\s*\("),
+    word("closure", r"\s*\("),
 )
-HANDING = _patterns(
-    _word("Thread", r"\s*\("),
+HANDING = literal_first(
+    word("Thread", r"\s*\("),
     r"\.submit\s*\(",
     r"map\s*\((?:(?<=return map\()|(?<== map\()|(?<==map\())",
     r"ool\w*\.\w*map\w*\s*\(",
@@ -45,10 +46,10 @@ HANDING = _patterns(
     r"=\s*\([^\n]*[)\]]\s+for\s",
 )
 """Work put off or handed to a thread: it matters to the function that does it, not to those that call it."""
-GUARDING = _patterns("no_grad", "inference_mode", "_grad_enabled", "enable_grad")
+GUARDING = literal_first("no_grad", "inference_mode", "_grad_enabled", "enable_grad")
 SHAPING = (
     *GUARDING,
-    *_patterns(
+    *literal_first(
         "detach",
         r"\.data\b",
         r"\.item\s*\(",
@@ -57,7 +58,7 @@ SHAPING = (
         "Parameter",
         r"nn\.(?<!\wnn\.)",
         "optim",
-        _word("yield"),
+        word("yield"),
         r"F\.(?<!\wF\.)",
         r"torch\.(?<!\wtorch\.)",
         r"loss(?<!\wloss)",

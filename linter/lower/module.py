@@ -36,6 +36,7 @@ class Module:
         read = cut(text, self._lines)
         self.chunks = tuple(chunk for chunk, _ in read)
         self._trees = {chunk.index: statements for chunk, statements in read}
+        self._gauge = DepthGauge(self._lines)
         self._bodies: dict[int, Body] = {}
         self._parts: dict[int, Parts | None] = {}
         self._places: dict[tuple[int, Part | None], list[tuple[Place, Place]]] = {}
@@ -126,7 +127,7 @@ class Module:
         if index not in self._parts:
             apart = self.chunks[index].kind in ("class", "function")
             statements = self._statements(index) if apart or may_be_too_deep(self.text(index)) else []
-            if statements and any(map(DepthGauge(self._lines).is_too_deep, statements)):
+            if statements and any(map(self._gauge.is_too_deep, statements)):
                 raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
             self._parts_of(index, statements)
         return self._parts[index]
