@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 
 from gradguard.discover.disk import Seen
 from gradguard.infer.imports import Imports
-from gradguard.infer.outlines import GUARDING, HANDING, SINK, Outline, guards_at_top, holds, outlines, shapers
+from gradguard.infer.outlines import (
+    GUARDING,
+    HANDING,
+    SINK,
+    Outline,
+    Patterns,
+    guards_at_top,
+    holds,
+    outlines,
+    shapers,
+)
 
 IMPORT = re.compile(
     r"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))"
@@ -33,7 +43,6 @@ COMMON = IMPLICIT | frozenset([*dir(dict), *dir(list), *dir(str), *_EVERYDAY.spl
 """Names that say nothing of who is called: they count only within a file."""
 
 Reader = Callable[[str], "str | None"]
-Patterns = tuple[re.Pattern[str], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import fields
@@ -25,7 +26,7 @@ OURS = sorted([*(ROOT / "fixtures").rglob("*.py"), *(ROOT / "linter").rglob("*.p
 FORMS = """
 f(a, *b, k=1, *c, **d)
 class A(B, *C, metaclass=M, **kw): x: int; y: int = 1
-x[1], x[1:2, ...], x[*a], x[(1, 2)], x[:], x[a,]
+x[1], x[1:2, ...], x[(1, 2)], x[:], x[a,]
 (a and b) and c or (d or e)
 a < b < c, not a, -1, -a, -True, +1.5, ~2j
 f"{a!r:>{width}} {b=}" "tail" f'{c:{d}}'
@@ -95,6 +96,12 @@ def test_every_form_is_lowered_the_same() -> None:
     assert len(triaged) > 15
     for ours, theirs in zip(triaged, full, strict=True):
         assert ours == theirs
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="newer syntax")
+def test_a_star_in_a_subscript_is_lowered_the_same() -> None:
+    text = "x[*a], x[1, *b]\n"
+    assert read(text) == lower_text(text, 7, 0).body
 
 
 @pytest.mark.parametrize("path", sample(longest=30_000, count=60), ids=lambda path: path.stem)
