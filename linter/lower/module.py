@@ -22,9 +22,9 @@ Place = tuple[tuple[int, int], tuple[int, int]]
 class Module:
     """One file cut into chunks.
 
-    Opening costs one run of the cheap parser. A module that is `for_triage` lowers what that has read, and can
-    tell in which chunk a node lies; any other has chunks, or the parts of them that are wanted, parsed by libcst,
-    and knows where everything stands. `body`, `span` and `extent` each remember their own results.
+    Opening costs one run of the cheap parser. A module that is `for_triage` lowers what that has read; any other has
+    chunks, or the parts of them that are wanted, parsed by libcst. Positions come from libcst in both: handles are
+    the same. `body`, `span` and `extent` each remember their own results.
     """
 
     def __init__(self, source: Source, for_triage: bool = False) -> None:
@@ -39,6 +39,7 @@ class Module:
         self._gauge = DepthGauge(self._lines)
         self._bodies: dict[int, Body] = {}
         self._parts: dict[int, Parts | None] = {}
+        self._shallow: set[int] = set()
         self._places: dict[tuple[int, Part | None], list[tuple[Place, Place]]] = {}
 
     def forget_trees(self) -> None:
@@ -71,7 +72,8 @@ class Module:
     def span(self, at: int) -> Span:
         """Where the node with handle `at` is: of a statement with a block its header, else all of it.
 
-        A position is asked for after the chunk was lowered; it raises what `body` raises.
+        A position is asked for after the chunk was lowered; it raises what `body` raises. What libcst cannot parse is
+        somewhere in its chunk.
         """
         return self._told(self._place(at)[0])
 
@@ -90,28 +92,42 @@ class Module:
         if not statements:
             return self._lowered(index)
         base = index * CHUNK
-        parts = self._parts_of(index, statements)
+        parts = self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
         return lower_statements(statements, base) if parts is None else lower_parts(parts, base, LOWERER)
 
     def _lowered(self, index: int) -> Body:
         from gradguard.lower.python.assembly import LOWERER
         from gradguard.lower.python.parsing import lower_text
 
-        base, parts = index * CHUNK, self._shallow_parts(index)
+        self._refuse_depth(index)
+        base, parts = index * CHUNK, self._parts_of(index)
         if parts is not None:
             return lower_parts(parts, base, LOWERER)
         return lower_text(self.text(index), base, self._rows_before(index)).body
 
     def _place(self, at: int) -> tuple[Place, Place]:
         index, number = divmod(at, CHUNK)
-        if self._for_triage:
-            chunk = self.chunks[index]
-            whole = ((chunk.first_row, 1), (chunk.last_row, len(self._lines[chunk.last_row - 1]) + 1))
-            return whole, whole
-        parts = self._shallow_parts(index)
+        parts = self._parts_of(index)
         part = parts.at(number) if parts is not None else None
+        number -= part.first_node if part is not None else 0
+        try:
+            found = self._places_of(index, parts, part)
+        except Unreadable:
+            if not self._for_triage:
+                raise
+            found = []
+        return found[number] if number < len(found) else self._rough_place(index)
+
+    def _rough_place(self, index: int) -> tuple[Place, Place]:
+        chunk = self.chunks[index]
+        whole = ((chunk.first_row, 1), (chunk.last_row, len(self._lines[chunk.last_row - 1]) + 1))
+        return whole, whole
+
+    def _places_of(self, index: int, parts: Parts | None, part: Part | None) -> list[tuple[Place, Place]]:
+        """Header and extent of each node of a chunk, or of one part of it."""
         key = (index, part)
         if key not in self._places:
+            self._refuse_depth(index)
             from gradguard.lower.python.positions import class_places, part_places, places
 
             if parts is None:
@@ -120,20 +136,25 @@ class Module:
                 self._places[key] = class_places(parts)
             else:
                 self._places[key] = part_places(part)
-        return self._places[key][number - (part.first_node if part is not None else 0)]
+        return self._places[key]
 
-    def _shallow_parts(self, index: int) -> Parts | None:
-        """The parts of a chunk, None if it is lowered as a whole; raises `Unreadable` if libcst must not see it."""
+    def _refuse_depth(self, index: int) -> None:
+        """Raises `Unreadable` if libcst must not see a chunk."""
+        if index in self._shallow:
+            return
+        apart = self.chunks[index].kind in ("class", "function")
+        statements = self._statements(index) if apart or may_be_too_deep(self.text(index)) else []
+        if any(map(self._gauge.is_too_deep, statements)):
+            raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
+        self._shallow.add(index)
+        if apart and index not in self._parts:
+            self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
+
+    def _parts_of(self, index: int) -> Parts | None:
+        """The parts of a chunk, None if it is lowered as a whole."""
         if index not in self._parts:
             apart = self.chunks[index].kind in ("class", "function")
-            statements = self._statements(index) if apart or may_be_too_deep(self.text(index)) else []
-            if statements and any(map(self._gauge.is_too_deep, statements)):
-                raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
-            self._parts_of(index, statements)
-        return self._parts[index]
-
-    def _parts_of(self, index: int, statements: list[ast.stmt]) -> Parts | None:
-        if index not in self._parts:
+            statements = self._statements(index) if apart else []
             self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
         return self._parts[index]
 

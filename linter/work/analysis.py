@@ -78,43 +78,42 @@ class Analysis:
         self._loose = {key_of(source): source for source in self._group.loose}
         self._imports = Imports(set(self._loose), self._disk, unfollowed=self._facts.unfollowed)
         self._reach = Reach(self._imports, self._text)
-        self._triage = Shelf(self._disk, self._source, for_triage=True)
-        self._full = Shelf(self._disk, self._source, for_triage=False)
+        self._shelf = Shelf(self._disk, self._source)
         self._at_hand: Source | None = None
         self._outlined = Outlined(self._reach)
 
     def _findings(self, source: Source) -> tuple[list[Finding], Failure | None]:
         """What is to be told of a file. Most files have nothing: a first look at the cheap parser's tree finds that
-        out, and whatever it finds is left to a second one at the tree of libcst, which knows where all stands."""
+        out, and whatever it finds is left to a second one at the tree of libcst."""
+        from gradguard.pipeline import open_source
+
         key = key_of(source)
         self._at_hand = source
         self._disk.seen.opened.add(key)
-        first = self._full if source.language == "rust" else self._triage
-        module, unparsed, told = first.put(key, source)
+        module, unparsed, told = self._shelf.put(key, source)
         findings = [told] if told is not None else []
-        if module is not None:
-            judged, program = self._judged(key, module, first)
-            if judged and first is self._triage:
-                module, _, _ = self._full.put(key, source)
-                judged, program = (
-                    self._judged(key, module, self._full) if module is not None else ([], program)
-                )
-            if judged:
-                from gradguard.replay import replayed
+        judged, program = self._judged(key, module)
+        if judged and source.language == "python":
+            judged, program = self._judged(key, open_source(source)[0])
+        if judged:
+            from gradguard.replay import replayed
 
-                findings.extend(replayed(judged, program, self._facts, self._group.settings))
-        self._triage.close_some()
-        self._full.close_some()
+            findings.extend(replayed(judged, program, self._facts, self._group.settings))
+        self._shelf.close_some()
         return findings, unparsed
 
-    def _judged(self, key: str, module: Module, shelf: Shelf) -> tuple[list[Judged], Program]:
-        """What the rules find in a file as it is read on one shelf."""
+    def _judged(self, key: str, module: Module | None) -> tuple[list[Judged], Program]:
+        """What the rules find in a file as it is read in this module."""
         from gradguard.infer.program import Program
         from gradguard.infer.roots import run_file
         from gradguard.judge.judging import judge
         from gradguard.pipeline import rules
 
-        program = Program(shelf.at, imports=self._imports, reach=self._reach, rebinding=self._facts.rebinding)
+        program = Program(
+            self._shelf.at, imports=self._imports, reach=self._reach, rebinding=self._facts.rebinding
+        )
+        if module is None:
+            return [], program
         program.add(key, module)
         events = run_file(program, self._facts, key)
         checked = set(self._group.checked)

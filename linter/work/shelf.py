@@ -1,4 +1,4 @@
-"""The modules of a group that are open, in one of the two readings."""
+"""The modules of a group that are open."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ OPEN_BYTES = 4_000_000
 class Shelf:
     """Opens the modules that are asked for, and notes on `disk` what is seen of them."""
 
-    def __init__(self, disk: Disk, source_of: Callable[[str], Source | None], for_triage: bool) -> None:
-        """`source_of` reads the source at a path, `for_triage` is as for `Module`."""
+    def __init__(self, disk: Disk, source_of: Callable[[str], Source | None]) -> None:
+        """`source_of` reads the source at a path."""
         self._disk = disk
         self._source_of = source_of
-        self._for_triage = for_triage
         self._open: OrderedDict[str, Module | None] = OrderedDict()
         self._new: list[Module] = []
 
@@ -34,7 +33,7 @@ class Shelf:
         """Open a source anew; where it cannot be parsed there is no module, and why there is none."""
         from gradguard.pipeline import open_source
 
-        module, unparsed, told = open_source(source, self._for_triage)
+        module, unparsed, told = open_source(source, for_triage=True)
         if module is not None:
             module = self._open[key] = self._watched(key, module)
             if isinstance(module, Watched):

@@ -15,7 +15,7 @@ from test_standard_library import sample
 
 from gradguard.ir.nodes import Body, Function
 from gradguard.lower.later import LaterFunction
-from gradguard.lower.module import open_module
+from gradguard.lower.module import Unreadable, open_module
 from gradguard.lower.python.parsing import lower_text
 from gradguard.lower.triage.lowering import lower_statements
 from gradguard.source import Source
@@ -154,6 +154,27 @@ def test_what_waits_is_lowered_the_same(text: str) -> None:
     header_first = whole(True, lambda function: function.params)
     assert header_first == whole(False, lambda function: function.params)
     assert header_first == whole(True, lambda function: function.body)
+
+
+@pytest.mark.parametrize("text", [FORMS, LONG_CLASS, "\n\nx = 1\n" + LONG_CLASS])
+def test_positions_are_the_same(text: str, below: Callable[[Any], Any]) -> None:
+    def places(for_triage: bool) -> list[Any]:
+        module = open_module(Source("file.py", "", text), for_triage)
+        bodies = [module.body(chunk.index) for chunk in module.chunks]
+        handles = [node.at for node in below(made(tuple(bodies))) if hasattr(node, "at")]
+        return [(at, module.span(at), module.extent(at)) for at in handles]
+
+    assert len(places(True)) > 100
+    assert places(True) == places(False)
+
+
+def test_what_libcst_must_not_see_is_somewhere_in_its_chunk() -> None:
+    source = Source("file.py", "", "x = 1\n\ny = f" + ".a" * 450 + "\n")
+    with pytest.raises(Unreadable):
+        open_module(source).body(1)
+    module = open_module(source, for_triage=True)
+    [statement] = module.body(1)
+    assert module.span(statement.at).start.row == 3
 
 
 def test_a_chunk_that_only_libcst_can_read_is_read_by_it() -> None:
