@@ -71,7 +71,7 @@ def suspects(settings: Settings) -> Suspect:
 
     def is_suspect(data: bytes, language: str) -> bool:
         found = sift_rust(data, crates) if language == "rust" else sift(data, extra)
-        return found or speaks_to_us(data.decode("latin-1"))
+        return found or speaks_to_us(data)
 
     return is_suspect
 
@@ -218,7 +218,9 @@ def _results(
         results[source.filename] = result
         memory = memories.get(groups[group][0])
         if memory is not None and source.path:
-            memory.learn(source, result, process, sights, speaks_to_us(source.text))
+            memory.learn(
+                source, result, process, sights, speaks_to_us(source.text.encode("utf-8", "replace"))
+            )
         if advance is not None:
             advance(len(results))
 

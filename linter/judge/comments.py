@@ -11,7 +11,7 @@ from gradguard.discover.logical_lines import Rows, logical_lines
 from gradguard.source import Source
 
 MARKER = re.compile(r"noqa|gradguard[ \t]*:", re.IGNORECASE)
-_OURS = re.compile(r"noqa[^\n]*grd|gradguard[ \t]*:")
+_OURS = re.compile(rb"noqa[^\n]*grd|gradguard[ \t]*:")
 
 _NOQA = re.compile(r"(?:#|//)\s*noqa\b(?P<colon>[ \t]*:)?(?P<codes>[^#]*)", re.IGNORECASE)
 _OWN = re.compile(
@@ -44,11 +44,12 @@ class Suppression:
     mistaken: str = ""
 
 
-def speaks_to_us(text: str) -> bool:
-    """Whether a text can hold a comment that is worth a word where nothing was found."""
-    text = text.lower()
-    may = "gradguard" in text or ("noqa" in text and "grd" in text)
-    return may and _OURS.search(text) is not None
+def speaks_to_us(data: bytes) -> bool:
+    """Whether a text, as bytes that hold ASCII as itself, can hold a comment that is worth a word where nothing was
+    found."""
+    data = data.lower()
+    may = b"gradguard" in data or (b"noqa" in data and b"grd" in data)
+    return may and _OURS.search(data) is not None
 
 
 def suppressions(source: Source) -> list[Suppression]:

@@ -21,7 +21,9 @@ def apply_suppressions(
     `findings` must be all of the file, those of rules that are switched off too: a comment is of use if its
     rule would speak.
     """
-    comments = suppressions(source) if findings or speaks_to_us(source.text) else []
+    comments = (
+        suppressions(source) if findings or speaks_to_us(source.text.encode("utf-8", "replace")) else []
+    )
     if not comments:
         return tuple(findings), ()
     codes = {rule.name: rule.code for rule in rules}
