@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradguard.infer import iteration
+from gradguard.infer import bases, iteration
 from gradguard.infer.frames import Frame
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
@@ -192,10 +192,8 @@ def _hasattr(frame: Frame, state: State, args: list[Any], keywords: dict[str, An
     ):
         return Literal(True)
     if isinstance(base, Instance) and isinstance(name, Literal):
-        from gradguard.infer import classes
-
         held = state.read(base.id, name.value)
-        if held is not None or classes.member(frame, state, base.klass, name.value) is not None:
+        if held is not None or bases.member(frame, state, base.klass, name.value) is not None:
             return Literal(True)
     return frame.run.unknown()
 
@@ -230,9 +228,7 @@ def _isinstance(frame: Frame, state: State, args: list[Any], keywords: dict[str,
                 return Literal(False)
             return Literal(True) if kind in short else frame.run.unknown()
         case Instance(klass=Klass() as own) if isinstance(klass, Klass):
-            from gradguard.infer import classes
-
-            return Literal(True) if klass in classes.lineage(own) else frame.run.unknown()
+            return Literal(True) if klass in bases.lineage(own) else frame.run.unknown()
         case Literal(value=constant) if short:
             python: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
             if short <= {*python, "Tensor"} and len(short) == len(names):

@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gradguard.infer import entering
+from gradguard.infer.bases import (
+    _CONTAINER_BASES,
+    MODULE_METHODS,
+    has_container,
+    is_module,
+    is_optimizer,
+    member,
+    outside_bases,
+)
 from gradguard.infer.describe import last_name
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import merge
@@ -41,101 +51,6 @@ class Forward:
     root: Any
 
 
-MODULE_METHODS = frozenset(
-    [
-        "parameters",
-        "named_parameters",
-        "modules",
-        "named_modules",
-        "children",
-        "named_children",
-        "train",
-        "eval",
-        "to",
-        "cuda",
-        "cpu",
-        "half",
-        "float",
-        "double",
-        "bfloat16",
-        "requires_grad_",
-        "state_dict",
-        "load_state_dict",
-        "zero_grad",
-        "register_buffer",
-        "register_parameter",
-        "add_module",
-        "apply",
-        "register_forward_hook",
-        "register_forward_pre_hook",
-        "register_full_backward_hook",
-        "register_backward_hook",
-        "share_memory",
-        "type",
-        "get_submodule",
-        "get_parameter",
-        "buffers",
-        "named_buffers",
-        "extend",
-        "append",
-        "compile",
-        "__call__",
-    ]
-)
-_CONTAINER_BASES = ("builtins.list", "builtins.dict", "builtins.tuple", "collections.deque", "builtins.set")
-
-
-def lineage(klass: Any, depth: int = 0) -> list[Any]:
-    """The class and its bases, nearest first (depth first, left to right)."""
-    found = [klass]
-    if isinstance(klass, Klass) and depth < 8:
-        for base in klass.bases:
-            for one in lineage(base, depth + 1):
-                if one in found:
-                    found.remove(one)
-                found.append(one)
-    return found
-
-
-def outside_bases(klass: Any) -> list[str]:
-    """The dotted names of the bases that are not in the tree, nearest first."""
-    return [one.path for one in lineage(klass) if isinstance(one, Known)]
-
-
-def is_module(frame: Frame, instance: Any) -> bool:
-    """Whether an object is a neural network module."""
-    if not isinstance(instance, Instance):
-        return False
-    facts = frame.run.facts
-    for path in outside_bases(instance.klass):
-        last = path.rsplit(".", 1)[-1]
-        if facts.has("modules.base", path) or (facts.starts("modules.prefixes", path) and last[:1].isupper()):
-            return True
-    return False
-
-
-def is_optimizer(frame: Frame, klass: Any) -> bool:
-    """Whether a class is one of the framework's optimizers or derives from their base class."""
-    facts = frame.run.facts
-    return any(
-        facts.has("optimizers.bases", path) or facts.starts("optimizers.prefixes", path)
-        for path in outside_bases(klass)
-    )
-
-
-def member(frame: Frame, state: State, klass: Any, name: str, after: Any = None) -> Any:
-    """A class attribute along the lineage (behind `after` for super), None where there is none."""
-    line = lineage(klass)
-    if after is not None and after in line:
-        line = line[line.index(after) + 1 :]
-    for one in line:
-        if isinstance(one, Klass):
-            value = state.read(one.id, name)
-            if value is not None:
-                return state.resolve(value)
-    return None
-
-
 def bind(frame: Frame, state: State, owner: Any, klass: Any, value: Any, site: Site) -> Any:
     """A class attribute as seen from an object."""
     if not isinstance(value, Closure):
@@ -146,9 +61,7 @@ def bind(frame: Frame, state: State, owner: Any, klass: Any, value: Any, site: S
         case "class":
             return Bound(klass, value)
         case "property":
-            from gradguard.infer import calls
-
-            return calls.enter(frame, state, value, [owner], {}, site)
+            return entering.enter(frame, state, value, [owner], {}, site)
         case "function":
             return Bound(owner, value)
         case _:
@@ -170,7 +83,7 @@ def instance_attribute(frame: Frame, state: State, base: Instance, name: str, ex
             return Bound(base, name)
         if name in ("weight", "bias") and isinstance(base.klass, Known):
             return module_parameter(frame, state, base, name)
-    if isinstance(base.klass, Known) or _has_container(base):
+    if isinstance(base.klass, Known) or has_container(base):
         return Bound(base, name)
     if is_optimizer(frame, base.klass) and name in ("zero_grad", "state_dict", "step", "add_param_group"):
         return Bound(base, name)
@@ -190,10 +103,6 @@ def module_parameter(frame: Frame, state: State, base: Instance, name: str) -> A
     frame.run.owners[leaf.origin] = base
     state.write(base.id, name, leaf)
     return leaf
-
-
-def _has_container(base: Instance) -> bool:
-    return any(path in _CONTAINER_BASES for path in outside_bases(base.klass))
 
 
 def super_attribute(frame: Frame, state: State, base: Super, name: str) -> Any:
@@ -236,7 +145,6 @@ def instantiate(
     frame: Frame, state: State, klass: Klass, args: list[Any], keywords: dict[str, Any], site: Site
 ) -> Any:
     """`Klass(...)`."""
-    from gradguard.infer import calls
 
     identity = frame.run.fresh()
     instance = Instance(identity, klass, tuple(args))
@@ -244,7 +152,7 @@ def instantiate(
     construct_outside(frame, state, instance, args, keywords)
     init = member(frame, state, klass, "__init__")
     if isinstance(init, Closure):
-        calls.enter(frame, state, init, [instance, *args], keywords, site)
+        entering.enter(frame, state, init, [instance, *args], keywords, site)
         return instance
     fields = dataclass_fields(state, klass)
     for name, value in zip(fields, args, strict=False):
@@ -297,21 +205,20 @@ def fill_container(frame: Frame, state: State, instance: Instance, args: list[An
 
 def instance_item(frame: Frame, state: State, base: Instance, index: Any, expr: ir.Item) -> Any:
     """`object[index]`."""
-    from gradguard.infer import calls
-    from gradguard.infer.objects import _from_dict, _from_items
+    from gradguard.infer.objects import item_of_dict, item_of_items
 
     items = state.read(base.id, "#items")
     if items is not None:
-        return _from_items(frame, state, items.items, state.read(base.id, "#rest"), index, base)
+        return item_of_items(frame, state, items.items, state.read(base.id, "#rest"), index, base)
     getter = member(frame, state, base.klass, "__getitem__")
     if isinstance(getter, Closure):
-        return calls.enter(frame, state, getter, [base, index], {}, frame.site(expr.at))
+        return entering.enter(frame, state, getter, [base, index], {}, frame.site(expr.at))
     if isinstance(index, Literal):
         found = state.read(base.id, ("key", index.value))
         if found is not None:
             return found
     if any(isinstance(key, tuple) for key in state.fields(base.id)):
-        return _from_dict(frame, state, base.id, index)
+        return item_of_dict(frame, state, base.id, index)
     return frame.run.unknown(last_name(expr.base))
 
 
@@ -330,20 +237,22 @@ def set_instance_item(frame: Frame, state: State, base: Instance, index: Any, va
 
 def iterated(frame: Frame, state: State, base: Instance, at: int) -> Any:
     """An element of iterating over an object."""
-    from gradguard.infer import calls, iteration
+    from gradguard.infer import iteration
 
     getter = member(frame, state, base.klass, "__iter__")
     if isinstance(getter, Closure):
-        result = calls.enter(frame, state, getter, [base], {}, frame.site(at))
+        result = entering.enter(frame, state, getter, [base], {}, frame.site(at))
         if result is not base and not (isinstance(result, Instance) and result.id == base.id):
             return iteration.element(frame, state, result, at)
         step = member(frame, state, base.klass, "__next__")
         if isinstance(step, Closure):
-            return calls.enter(frame, state, step, [base], {}, frame.site(at))
+            return entering.enter(frame, state, step, [base], {}, frame.site(at))
         return frame.run.unknown()
     getter = member(frame, state, base.klass, "__getitem__")
     if isinstance(getter, Closure):
-        return calls.enter(frame, state, getter, [base, frame.run.unknown("i", "number")], {}, frame.site(at))
+        return entering.enter(
+            frame, state, getter, [base, frame.run.unknown("i", "number")], {}, frame.site(at)
+        )
     values = [v for k, v in state.fields(base.id).items() if isinstance(k, tuple)]
     if values:
         joined = values[0]
@@ -380,7 +289,7 @@ def _forward(
         return calls.apply(frame, state, own, args, site, keywords)
     found = member(frame, state, module.klass, "forward")
     if isinstance(found, Closure):
-        return calls.enter(frame, state, found, [module, *args], keywords, site)
+        return entering.enter(frame, state, found, [module, *args], keywords, site)
     return outside_forward(frame, state, module, args, keywords, site)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from gradguard.infer import bases
 from gradguard.infer.events import FlagForced, FlagMisplaced
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import leaves_of
@@ -18,13 +19,12 @@ def flag_assigned(
     frame: Frame, state: State, base: Any, value: Any, subject: str, site: Site, target: ir.Attr
 ) -> None:
     """`base.requires_grad = value`."""
-    from gradguard.infer import classes
 
     flag = state.resolve(value)
     wanted = bool(flag.value) if isinstance(flag, Literal) else None
     if isinstance(base, Instance):
         is_self = isinstance(target.base, ir.Name) and target.base.id == "self"
-        if classes.is_module(frame, base) and not is_self and isinstance(flag, Literal):
+        if bases.is_module(frame, base) and not is_self and isinstance(flag, Literal):
             frame.run.emit(FlagMisplaced("requires_grad", subject, "module", site))
         else:
             state.write(base.id, "requires_grad", value)

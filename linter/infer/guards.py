@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from gradguard.infer import bases, entering
 from gradguard.infer.events import (
     CoroutineGuarded,
     EnabledUnderInference,
@@ -195,7 +196,6 @@ def _note_nested(frame: Frame, before: Mode, guard: Guard, held: GuardSite) -> N
 
 def enter_context(frame: Frame, state: State, entry: ir.Entry) -> tuple[Any, Leave | None]:
     """One item of a with statement: the value bound by `as`, and how to leave (None: nothing to undo)."""
-    from gradguard.infer import classes
     from gradguard.infer.expressions import evaluate
 
     site = frame.site(entry.at)
@@ -217,9 +217,9 @@ def enter_context(frame: Frame, state: State, entry: ir.Entry) -> tuple[Any, Lea
         case Lazy(kind="manager"):
             return enter_manager(frame, state, value, site)
         case Instance():
-            entering = classes.member(frame, state, value.klass, "__enter__")
-            if isinstance(entering, Closure):
-                return _enter_object(frame, state, value, entering, site)
+            enter = bases.member(frame, state, value.klass, "__enter__")
+            if isinstance(enter, Closure):
+                return _enter_object(frame, state, value, enter, site)
             if isinstance(value.klass, Known) and value.klass.path.endswith("ExitStack"):
                 return value, lambda after: setattr(after, "mode", mode)
             return value, None
@@ -256,7 +256,6 @@ def _note_conjunction(frame: Frame, state: State, context: ir.Expr) -> None:
 
 def enter_manager(frame: Frame, state: State, value: Lazy, site: Site) -> tuple[Any, Leave | None]:
     """A generator under @contextmanager: run it, keep the mode at its yield."""
-    from gradguard.infer import calls
     from gradguard.infer.statements import execute
 
     closure, args, keywords = value.payload
@@ -265,7 +264,7 @@ def enter_manager(frame: Frame, state: State, value: Lazy, site: Site) -> tuple[
     if run.stack.count(here) >= 2 or len(frame.calls) > 12:
         return run.unknown(), None
     before = state.mode
-    inner, _ = calls.open_frame(frame, state, closure, list(args), dict(keywords), value.site)
+    inner, _ = entering.open_frame(frame, state, closure, list(args), dict(keywords), value.site)
     run.covered.add(here)
     run.stack.append(here)
     try:
@@ -291,15 +290,14 @@ def enter_manager(frame: Frame, state: State, value: Lazy, site: Site) -> tuple[
 
 
 def _enter_object(
-    frame: Frame, state: State, value: Instance, entering: Closure, site: Site
+    frame: Frame, state: State, value: Instance, enter: Closure, site: Site
 ) -> tuple[Any, Leave | None]:
     """An object with __enter__ and __exit__ of its own."""
-    from gradguard.infer import calls, classes
 
     before = state.mode
     run = frame.run
     leaks = dict(run.leaks)
-    target = calls.enter(frame, state, entering, [value], {}, site)
+    target = entering.enter(frame, state, enter, [value], {}, site)
     run.leaks = leaks
     if state.mode != before and state.mode.guard is not None:
         held = GuardSite(
@@ -312,12 +310,12 @@ def _enter_object(
         state.mode = replace(state.mode, guard=held)
         frame.guards.append(held)
     changed = state.mode != before
-    leaving = classes.member(frame, state, value.klass, "__exit__")
+    leaving = bases.member(frame, state, value.klass, "__exit__")
 
     def leave(after: State) -> None:
         if isinstance(leaving, Closure):
             unknown = [run.unknown("exc") for _ in range(3)]
-            calls.enter(frame, after, leaving, [value, *unknown], {}, site)
+            entering.enter(frame, after, leaving, [value, *unknown], {}, site)
         if changed:
             after.mode = before
 

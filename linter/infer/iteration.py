@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from gradguard.infer import entering
 from gradguard.infer.events import LazyEscaped
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import merge
@@ -268,11 +269,10 @@ def is_recorded(frame: Frame, trial: State, evaluate: Callable[[], Any]) -> bool
 
 def finish_coroutine(frame: Frame, state: State, value: Lazy) -> Any:
     """Run the body of a coroutine; its value."""
-    from gradguard.infer import calls
 
     if value.kind == "coroutine":
         closure, arguments, keywords = value.payload
-        return calls.enter_body(frame, state, closure, list(arguments), dict(keywords), value.site)
+        return entering.enter_body(frame, state, closure, list(arguments), dict(keywords), value.site)
     return frame.run.unknown()
 
 

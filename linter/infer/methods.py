@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradguard.infer import calls, classes, iteration, sinks
+from gradguard.infer import bases, calls, classes, iteration, sinks
 from gradguard.infer.containers import dict_method, list_method
 from gradguard.infer.describe import describe, last_name
 from gradguard.infer.events import ThreadStarted
@@ -108,7 +108,7 @@ def _runs_backward(
     if not args or isinstance(base, Tensor | Closure):
         return False
     facts = frame.run.facts
-    if isinstance(base, Instance) and classes.member(frame, state, base.klass, name) is not None:
+    if isinstance(base, Instance) and bases.member(frame, state, base.klass, name) is not None:
         return False
     if facts.has("backward.takers", name):
         return True
@@ -121,7 +121,7 @@ def _runs_backward(
 def _is_own(frame: Frame, state: State, base: Any, name: str) -> bool:
     """Whether a method is one of the tree, or a tensor's."""
     if isinstance(base, Instance):
-        return classes.member(frame, state, base.klass, name) is not None
+        return bases.member(frame, state, base.klass, name) is not None
     return isinstance(base, Tensor)
 
 
@@ -174,7 +174,7 @@ def instance_method(
     """A method of an object: the tree's own first, then what its outside base does."""
     own = state.read(base.id, name)
     if own is None:
-        own = classes.member(frame, state, base.klass, name)
+        own = bases.member(frame, state, base.klass, name)
         if own is not None:
             own = classes.bind(frame, state, base, base.klass, own, site)
     if own is not None:
@@ -200,7 +200,7 @@ def _super_method(
     if name == "__init__":
         classes.construct_outside(frame, state, base.owner, args, keywords)
         return NONE
-    if name in ("__call__", "forward") and classes.is_module(frame, base.owner):
+    if name in ("__call__", "forward") and bases.is_module(frame, base.owner):
         if name == "__call__":
             return classes.call_module(frame, state, base.owner, args, keywords, site)
         return classes.outside_forward(frame, state, base.owner, args, keywords, site)
@@ -218,13 +218,13 @@ def outside_method(
     expr: ir.Call | None,
 ) -> Any:
     """A method that an object has from a base outside the tree."""
-    path = next(iter(classes.outside_bases(base.klass)), "")
+    path = next(iter(bases.outside_bases(base.klass)), "")
     facts = frame.run.facts
-    if state.read(base.id, "#items") is not None and not classes.is_module(frame, base):
+    if state.read(base.id, "#items") is not None and not bases.is_module(frame, base):
         return list_method(frame, state, List(base.id), name, args, keywords)
-    if classes.is_module(frame, base):
+    if bases.is_module(frame, base):
         return module_method(frame, state, base, name, args, keywords, site, expr)
-    if classes.is_optimizer(frame, base.klass):
+    if bases.is_optimizer(frame, base.klass):
         if name == "step" and args:
             return calls.closure_in_mode(frame, state, args[0], [], site)
         return frame.run.unknown(name)

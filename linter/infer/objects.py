@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gradguard.infer import classes, sinks
+from gradguard.infer import bases, classes, sinks
 from gradguard.infer.describe import describe, last_name
 from gradguard.infer.events import FlagMisplaced
 from gradguard.infer.flags import flag_assigned, freeze
@@ -50,7 +50,7 @@ def get_attribute(frame: Frame, state: State, base: Any, name: str, expr: ir.Att
         case Instance():
             return classes.instance_attribute(frame, state, base, name, expr)
         case Klass():
-            found = classes.member(frame, state, base, name)
+            found = bases.member(frame, state, base, name)
             return found if found is not None else frame.run.unknown(name)
         case Super():
             return classes.super_attribute(frame, state, base, name)
@@ -218,7 +218,7 @@ def _check_spelling(frame: Frame, base: Any, name: str, subject: str, site: Any,
     elif facts.has("misspelt.flags", name):
         known = isinstance(base, Tensor) and base.track in (Track.LEAF, Track.TRACKED, Track.DATA)
         if (known and not (base.opaque and base.track is Track.DATA)) or (
-            isinstance(base, Instance) and classes.is_module(frame, state_free(base)) and not _is_self(target)
+            isinstance(base, Instance) and bases.is_module(frame, state_free(base)) and not _is_self(target)
         ):
             frame.run.emit(FlagMisplaced(name, subject, "misspelt", site))
 
@@ -236,14 +236,14 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
     base, index = state.resolve(base), state.resolve(index)
     match base:
         case Tuple(items=items):
-            return _from_items(frame, state, items, None, index)
+            return item_of_items(frame, state, items, None, index)
         case List(id=identity):
             known = state.read(identity, "#items")
-            return _from_items(
+            return item_of_items(
                 frame, state, known.items if known else (), state.read(identity, "#rest"), index, base
             )
         case Dict(id=identity):
-            return _from_dict(frame, state, identity, index)
+            return item_of_dict(frame, state, identity, index)
         case Tensor():
             return _tensor_item(frame, state, base, index, expr)
         case Instance(id=identity):
@@ -271,9 +271,10 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
             return frame.run.unknown(last_name(expr.base))
 
 
-def _from_items(
+def item_of_items(
     frame: Frame, state: State, items: tuple[Any, ...], rest: Any, index: Any, whole: Any = None
 ) -> Any:
+    """`whole[index]` of something that starts with `items` and goes on with `rest`s."""
     if isinstance(index, Literal) and isinstance(index.value, int) and rest is None:
         position = index.value
         if -len(items) <= position < len(items):
@@ -290,7 +291,8 @@ def _from_items(
     return value
 
 
-def _from_dict(frame: Frame, state: State, identity: int, index: Any) -> Any:
+def item_of_dict(frame: Frame, state: State, identity: int, index: Any) -> Any:
+    """What a dictionary holds under a key."""
     fields = state.fields(identity)
     if isinstance(index, Literal):
         found = fields.get(("key", index.value))

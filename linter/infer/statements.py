@@ -11,21 +11,20 @@ from gradguard.infer.describe import last_name
 from gradguard.infer.expressions import arithmetic, evaluate, note_await
 from gradguard.infer.frames import Exit, Frame
 from gradguard.infer.guards import Leave, enter_context
-from gradguard.infer.joins import is_settled, join, overlay
+from gradguard.infer.joins import join
+from gradguard.infer.loops import run_for, run_while
 from gradguard.infer.loose_guards import note_assigned, note_discarded
 from gradguard.infer.objects import set_attribute, set_item, written_into
 from gradguard.infer.run import Ended
 from gradguard.infer.scopes import assign, lookup, named, rebinding, scope_for, unbind
 from gradguard.infer.sinks import ANYWHERE
 from gradguard.infer.sites import Site
-from gradguard.infer.state import State, parted
+from gradguard.infer.state import State
 from gradguard.infer.truths import as_test, assume, truth
-from gradguard.infer.updates import note_loop
 from gradguard.infer.values import NONE, Lazy, List, Literal, Tensor, Test, Track, Tuple
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 
-ROUNDS = 2
 EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "warns")
 
 
@@ -114,127 +113,6 @@ def _split(frame: Frame, state: State, condition: Any) -> State:
         taken = f"?{frame.run.fresh()}"
         state.facts[taken], other.facts[taken] = True, False
     return other
-
-
-def _loop_exits(frame: Frame, since: int) -> tuple[list[State], list[State]]:
-    """Take the break and continue exits recorded since; the states of each."""
-    breaks: list[State] = []
-    continues: list[State] = []
-    kept: list[Exit] = frame.exits[:since]
-    for one in frame.exits[since:]:
-        if one.kind == "break":
-            breaks.append(one.state)
-        elif one.kind == "continue":
-            continues.append(one.state)
-        else:
-            kept.append(one)
-    frame.exits[:] = kept
-    return breaks, continues
-
-
-def _round(frame: Frame, state: State, body: ir.Body) -> tuple[State | None, list[State]]:
-    """One turn of a loop: the state at the next turn's head, and the states of its breaks."""
-    since = len(frame.exits)
-    end = execute(frame, state, body)
-    breaks, continues = _loop_exits(frame, since)
-    for one in continues:
-        end = join(end, one)
-    return end, breaks
-
-
-def _for(frame: Frame, state: State, statement: ir.For) -> State | None:
-    note_loop(frame, state, statement)
-    source = evaluate(frame, state, statement.iter)
-    if statement.is_async:
-        note_await(frame, state, statement.at)
-    items = iteration.known_items(frame, state, source)
-    exact = items is not None and len(items) <= iteration.UNROLL
-    before = state.fork()
-    outs: list[State] = []
-    current: State | None = state
-    at = getattr(statement.iter, "at", statement.at)
-    if exact and items is not None:
-        for item in items:
-            if current is None:
-                break
-            assign(frame, current, statement.target, item, at)
-            current, breaks = _round(frame, current, statement.body)
-            outs.extend(breaks)
-    else:
-        for _ in range(ROUNDS):
-            if current is None:
-                break
-            item = iteration.element(frame, current, source, at)
-            assign(frame, current, statement.target, item, at)
-            _forget(current)
-            head = current.fork()
-            current, breaks = _round(frame, current, statement.body)
-            outs.extend(breaks)
-            if current is None or is_settled(head, current):
-                break
-        current = _maybe_skipped(before, current, outs)
-    if current is not None and statement.orelse:
-        current = execute(frame, current, statement.orelse)
-    for one in outs:
-        current = join(current, one)
-    return current
-
-
-def _forget(state: State) -> None:
-    """Facts about a loop's own conditions do not carry over to its next turn."""
-    for key in [key for key in state.facts if key.startswith("?")]:
-        del state.facts[key]
-
-
-def _maybe_skipped(before: State, after: State | None, outs: list[State]) -> State | None:
-    """The state behind a loop that may not have run at all."""
-    if after is None:
-        return None if outs else before
-    common, _, written = parted(before, after)
-    for identity, later in list(written.items()):
-        fields = common.find(identity) if common is not None and identity <= common.highest else None
-        if fields is None or later is fields:
-            continue
-        for name, value in fields.items():
-            now = later.get(name)
-            if now is not None and now is not value and isinstance(value, Tensor) and now != value:
-                after.write(identity, name, overlay(before.resolve(value), after.resolve(now)))
-    if before.mode != after.mode:
-        joined = join(before, after)
-        assert joined is not None
-        after.mode = joined.mode
-    return after
-
-
-def _while(frame: Frame, state: State, statement: ir.While) -> State | None:
-    outs: list[State] = []
-    current: State | None = state
-    for _ in range(ROUNDS):
-        if current is None:
-            break
-        test = evaluate(frame, current, statement.test)
-        known = truth(current, test)
-        if known is False:
-            break
-        if known is None:
-            skipped = current.fork()
-            condition = as_test(current, test)
-            assume(current, condition, True)
-            assume(skipped, condition, False)
-            outs.append(skipped)
-        _forget(current)
-        head = current.fork()
-        current, breaks = _round(frame, current, statement.body)
-        outs.extend(breaks)
-        if current is None or is_settled(head, current):
-            break
-    endless = isinstance(statement.test, ir.Const) and bool(statement.test.value)
-    result = None if endless else current
-    if result is not None and statement.orelse:
-        result = execute(frame, result, statement.orelse)
-    for one in outs:
-        result = join(result, one)
-    return result
 
 
 def _with(frame: Frame, state: State, statement: ir.With) -> State | None:
@@ -458,8 +336,8 @@ _EXECUTORS: dict[type, Callable[[Frame, State, Any], State | None]] = {
     ir.Assign: _assign,
     ir.Update: _update,
     ir.If: _if,
-    ir.For: _for,
-    ir.While: _while,
+    ir.For: run_for,
+    ir.While: run_while,
     ir.With: _with,
     ir.Try: _try,
     ir.Match: _match,

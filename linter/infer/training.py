@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradguard.infer.classes import Forward, is_module
+from gradguard.infer.bases import is_module
+from gradguard.infer.classes import Forward
 from gradguard.infer.events import TrainableOnlyGuarded
 from gradguard.infer.modes import GuardSite
 from gradguard.infer.run import Run

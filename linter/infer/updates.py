@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from gradguard.infer import bases
 from gradguard.infer.describe import describe, last_name
 from gradguard.infer.events import UpdateSkips
 from gradguard.infer.frames import Frame
+from gradguard.infer.missing import gradient_aliases, gradient_of, missing, present, same
 from gradguard.infer.state import State
 from gradguard.infer.values import Bound, Closure, Klass, Known
 from gradguard.ir import nodes as ir
@@ -47,23 +49,12 @@ class _Skip:
     tests: int = 1
 
 
-def same(a: Any, b: Any) -> bool:
-    """Whether two expressions are written alike, wherever they stand."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    if not hasattr(a, "__dataclass_fields__"):
-        return bool(a == b)
-    return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name != "at")
-
-
 def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
     """Tell of a loop over parameters that writes them and skips a missing gradient in silence."""
     if not _may_speak_of_gradients(frame):
         return
     body = loop.body
-    aliases = _gradient_aliases(body)
+    aliases = gradient_aliases(body)
     for skip in (*_skips(body, aliases), *_filtered(frame, loop)):
         write = _write_of(frame, state, skip.written, skip.parameter)
         if write is None or not _reads_gradient(frame, body, skip, aliases):
@@ -103,76 +94,6 @@ def _depends_on_loop(loop: ir.For, parameter: ir.Expr) -> bool:
             ):
                 own.update(n.id for n in walk((target,)) if isinstance(n, ir.Name))
     return any(isinstance(node, ir.Name) and node.id in own for node in walk((parameter,)))
-
-
-def _gradient_aliases(body: ir.Body) -> list[tuple[str, ir.Expr]]:
-    """Names bound to a gradient: `g = p.grad`, `g = getattr(p, "grad", None)`."""
-    found = []
-    for node in walk(body, into_functions=False):
-        match node:
-            case ir.Assign(targets=(ir.Name(id=name),), value=value) | ir.Walrus(target=name, value=value):
-                parameter = _gradient_of(value)
-                if parameter is not None:
-                    found.append((name, parameter))
-    return found
-
-
-def _gradient_of(expr: ir.Expr) -> ir.Expr | None:
-    """The parameter of `p.grad`, `p.grad.data`, `getattr(p, "grad", None)`."""
-    match expr:
-        case ir.Attr(base=base, name="grad"):
-            return base
-        case ir.Attr(base=ir.Attr(base=base, name="grad"), name="data"):
-            return base
-        case ir.Call(func=ir.Name(id="getattr"), args=(first, ir.Arg(value=ir.Const(value="grad")), *_)):
-            return first.value
-        case ir.Walrus(value=value):
-            return _gradient_of(value)
-        case _:
-            return None
-
-
-def _tested(expr: ir.Expr, aliases: list[tuple[str, ir.Expr]]) -> ir.Expr | None:
-    """The parameter whose gradient an expression is."""
-    parameter = _gradient_of(expr)
-    if parameter is not None:
-        return parameter
-    if isinstance(expr, ir.Name):
-        return next((p for name, p in aliases if name == expr.id), None)
-    return None
-
-
-def missing(test: ir.Expr, aliases: list[tuple[str, ir.Expr]]) -> tuple[ir.Expr, int] | None:
-    """(parameter, handle) where the test is true if the parameter's gradient is missing."""
-    match test:
-        case ir.Compare(op="is" | "==", left=left, right=ir.Const(value=None)):
-            parameter = _tested(left, aliases)
-            return (parameter, test.at) if parameter is not None else None
-        case ir.Logic(op="or", operands=operands):
-            return next((m for o in operands if (m := missing(o, aliases)) is not None), None)
-        case ir.Logic(op="not", operands=(operand,)):
-            return present(operand, aliases)
-        case _:
-            return None
-
-
-def present(test: ir.Expr, aliases: list[tuple[str, ir.Expr]]) -> tuple[ir.Expr, int] | None:
-    """(parameter, handle) where the test is true only if the parameter's gradient is there."""
-    match test:
-        case ir.Compare(op="is-not" | "!=", left=left, right=ir.Const(value=None)):
-            parameter = _tested(left, aliases)
-            return (parameter, test.at) if parameter is not None else None
-        case ir.Logic(op="and", operands=operands):
-            return next((m for o in operands if (m := present(o, aliases)) is not None), None)
-        case ir.Logic(op="not", operands=(operand,)):
-            return missing(operand, aliases)
-        case ir.Call(func=ir.Name(id="hasattr"), args=(first, ir.Arg(value=ir.Const(value="grad")))):
-            return first.value, test.at
-        case ir.Attr() | ir.Name() | ir.Walrus():
-            parameter = _tested(test, aliases)
-            return (parameter, test.at) if parameter is not None else None
-        case _:
-            return None
 
 
 def _is_silent(body: ir.Body) -> bool:
@@ -224,7 +145,7 @@ def _swallowed(body: ir.Body, handlers: tuple[ir.Handler, ...]) -> Iterator[_Ski
         if not _is_silent(handler.body):
             continue
         for node in walk(body, into_functions=False):
-            parameter = _gradient_of(node) if isinstance(node, ir.Attr) else None
+            parameter = gradient_of(node) if isinstance(node, ir.Attr) else None
             if parameter is not None:
                 yield _Skip(parameter, handler.at, body, 0)
                 return
@@ -294,7 +215,7 @@ def _write_of(frame: Frame, state: State, body: ir.Body, parameter: ir.Expr) -> 
                     if isinstance(target, ir.Attr) and target.name == "data" and _is_one(target.base, names):
                         return node.at
             case ir.Update(target=target, op=op, value=value) if _is_one(_root(target), names):
-                if op != "+" or _gradient_of(value) is None:
+                if op != "+" or gradient_of(value) is None:
                     return node.at
             case ir.Call(func=ir.Attr(base=base, name=name)) if name in WRITING and _is_one(
                 _written(base), names
@@ -330,9 +251,7 @@ def _written_by(frame: Frame, state: State, call: ir.Call, names: list[ir.Expr])
         case ir.Name(id=name):
             target = state.resolve(lookup(frame, state, name))
         case ir.Attr(base=ir.Name(id="self"), name=name) if isinstance(frame.klass, Klass):
-            from gradguard.infer import classes
-
-            target = classes.member(frame, state, frame.klass, name)
+            target = bases.member(frame, state, frame.klass, name)
             position += 1
     if isinstance(target, Bound):
         target = target.method
@@ -360,7 +279,7 @@ def _reads_gradient(frame: Frame, body: ir.Body, skip: _Skip, aliases: list[tupl
     uses = 0
     names = {name for name, parameter in aliases if same(parameter, skip.parameter)}
     for node in walk(body, into_functions=False):
-        parameter = _gradient_of(node) if isinstance(node, ir.Attr | ir.Call) else None
+        parameter = gradient_of(node) if isinstance(node, ir.Attr | ir.Call) else None
         if (parameter is not None and same(parameter, skip.parameter)) or (
             isinstance(node, ir.Name) and node.id in names
         ):
@@ -432,28 +351,26 @@ def _raises_on_missing(body: ir.Body) -> bool:
 
 def _has_outside_base(klass: Klass) -> bool:
     """Whether a class derives from one that is not in the tree, other than object."""
-    from gradguard.infer import classes
 
     return any(
         not isinstance(base, Klass)
         and not (isinstance(base, Known) and base.path.startswith(("builtins.", "torch.nn")))
-        for base in classes.lineage(klass)
+        for base in bases.lineage(klass)
     )
 
 
 def _in_optimizer(frame: Frame) -> bool:
-    from gradguard.infer import classes
 
     if not isinstance(frame.klass, Klass):
         return False
-    if classes.is_optimizer(frame, frame.klass):
+    if bases.is_optimizer(frame, frame.klass):
         return True
     if frame.closure is not None and _has_outside_base(frame.klass):
         for node in walk(frame.closure.function.body):
             match node:
                 case ir.Attr(base=ir.Name(id="self"), name="param_groups"):
                     return True
-    for base in classes.lineage(frame.klass):
+    for base in bases.lineage(frame.klass):
         hint = base.path if isinstance(base, Known) else getattr(base, "hint", "")
         if str(hint).rsplit(".", 1)[-1].endswith(("Optimizer", "Optim", "SGD", "Adam", "AdamW")):
             return True
