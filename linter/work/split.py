@@ -14,7 +14,7 @@ WORTH_A_PROCESS = 1_000_000
 """Bytes of suspect sources that a further process must have to do before it pays to start one."""
 MOST = 4
 """Processes that are started where nobody said how many: more wait for memory rather than work."""
-SHARES = 20
+SHARES = 80
 """Pieces that each process's part is cut into, so that none is left alone with a slow one."""
 
 
