@@ -7,6 +7,7 @@ from typing import Any
 
 from gradguard.infer import calls, classes, guards, iteration, sinks
 from gradguard.infer.builtin_calls import call_builtin
+from gradguard.infer.copies import copied, deeply_copied
 from gradguard.infer.describe import describe
 from gradguard.infer.events import ActivationCut, GuardMiscalled
 from gradguard.infer.frames import Frame
@@ -100,8 +101,10 @@ def _standard_library(
         case "contextlib.nullcontext":
             site_of = GuardSite("nullcontext", "object", site, frame.depth)
             return Guard("none", site_of)
-        case "copy.copy" | "copy.deepcopy" if args:
-            return _copied(frame, state, args[0])
+        case "copy.copy" if args:
+            return copied(frame, state, args[0])
+        case "copy.deepcopy" if args:
+            return deeply_copied(frame, state, args[0])
         case "dataclasses.dataclass" | "typing.cast" | "dataclasses.field":
             return args[-1] if args else Known("gradguard.same")
         case "itertools.chain":
@@ -119,16 +122,6 @@ def _standard_library(
         case "operator.attrgetter" | "logging.getLogger":
             return frame.run.unknown()
     return None
-
-
-def _copied(frame: Frame, state: State, value: Any) -> Any:
-    value = state.resolve(value)
-    if isinstance(value, Instance):
-        copy = Instance(frame.run.fresh(), value.klass, value.args)
-        fields = {key: field for key, field in state.fields(value.id).items() if key != "#inference"}
-        state.allocate(copy.id, fields)
-        return copy
-    return value
 
 
 def _numeric(frame: Frame, state: State, path: str, args: list[Any], site: Site) -> Any:

@@ -39,9 +39,7 @@ from gradguard.infer.values import (
 )
 from gradguard.ir import nodes as ir
 
-_SAME = frozenset(
-    {"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "train", "eval", "type", "share_memory"}
-)
+_SAME = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "share_memory"})
 
 _CONVERTING = frozenset({"to", "cuda", "half", "double", "bfloat16"})
 
@@ -310,6 +308,11 @@ def module_method(
             flag = state.resolve(args[0] if args else keywords.get("requires_grad", Literal(True)))
             freeze(frame, state, base, bool(flag.value) if isinstance(flag, Literal) else None)
             return base
+        case "train" | "eval":
+            flag = state.resolve(args[0] if args else keywords.get("mode", Literal(True)))
+            for module in (base, *classes.submodules(state, base)):
+                state.write(module.id, "training", Literal(False) if name == "eval" else flag)
+            return base
         case _ if name in _SAME:
             if state.mode.inference and name in _CONVERTING and not _to_cpu(state, args):
                 classes.mark_inference(frame, state, base, "converted", site)
@@ -324,7 +327,8 @@ def module_method(
             items = hooks.items if hooks is not None else ()
             if args:
                 state.write(base.id, "#hooks", Tuple((*items, args[0])))
-            return frame.run.unknown("handle")
+                frame.run.hooked.add(base.id)
+            return frame.run.unknown("handle", "handle")
         case "modules" | "children" | "named_modules" | "named_children":
             found = (
                 [base, *classes.submodules(state, base)]
@@ -376,6 +380,10 @@ def unknown_method(
 ) -> Any:
     """A method of something unknown: what its name says, where it says enough."""
     facts = frame.run.facts
+    if name == "remove" and not args:
+        # The handle of a hook: whose it is does not matter, as silence is the safe side.
+        for hooked in frame.run.hooked:
+            state.drop(hooked, "#hooks")
     stored = state.read(base.origin, name)
     if stored is not None:
         return calls.apply(frame, state, stored, args, site, keywords, expr)

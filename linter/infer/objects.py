@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gradguard.infer import bases, classes, sinks
+from gradguard.infer import bases, classes, iteration, sinks
 from gradguard.infer.describe import describe, last_name
 from gradguard.infer.events import FlagMisplaced
 from gradguard.infer.flags import flag_assigned, freeze
@@ -235,6 +235,8 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
     """`base[index]`."""
     base, index = state.resolve(base), state.resolve(index)
     match base:
+        case Tuple() | List() if (piece := _piece(frame, state, base, expr.index)) is not None:
+            return piece
         case Tuple(items=items):
             return item_of_items(frame, state, items, None, index)
         case List(id=identity):
@@ -269,6 +271,22 @@ def get_item(frame: Frame, state: State, base: Any, index: Any, expr: ir.Item) -
             return base if path.startswith(("typing.", "collections.abc.")) else frame.run.unknown()
         case _:
             return frame.run.unknown(last_name(expr.base))
+
+
+def _piece(frame: Frame, state: State, base: Tuple | List, index: ir.Expr) -> Any:
+    """`base[1:]`, where the items are known and the bounds are constants."""
+    items = iteration.known_items(frame, state, base)
+    if items is None or not isinstance(index, ir.Slice):
+        return None
+    bounds: list[int | None] = [
+        part.value
+        for part in index.parts
+        if isinstance(part, ir.Const) and (part.value is None or isinstance(part.value, int))
+    ]
+    if len(bounds) < 3 or bounds[2] == 0:
+        return None
+    taken = items[bounds[0] : bounds[1] : bounds[2]]
+    return Tuple(tuple(taken)) if isinstance(base, Tuple) else iteration.new_list(frame, state, taken, None)
 
 
 def item_of_items(

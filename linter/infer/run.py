@@ -72,6 +72,7 @@ class Run:
     statement_start: int = 0
     returned: dict[int, list[tuple[Site, Any]]] = field(default_factory=dict)
     forced: dict[int, Any] = field(default_factory=dict)
+    hooked: set[int] = field(default_factory=set)
     stack: list[Site] = field(default_factory=list)
     modes_before: dict[Site, Mode] = field(default_factory=dict)
     module_calls: dict[int, Any] = field(default_factory=dict)

@@ -54,7 +54,8 @@ def instance_of(top: Frame, state: State, klass: Klass, fully: bool) -> Instance
 
 
 def _forget_settings(top: Frame, state: State, instance: Instance, klass: Klass) -> None:
-    """Constants that other methods set again are not known when a method is called."""
+    """Constants that other methods set again are not known when a method is called, nor whether it trains."""
+    state.drop(instance.id, "training")
     for method in state.fields(klass.id).values():
         if not isinstance(method, Closure) or method.function.name == "__init__":
             continue

@@ -230,6 +230,10 @@ def _note_inference(
         inference_saved(frame, state, saved[0], operation.name, site)
 
 
+SHARING = ("detach", "detach_", ".data")
+"""Steps whose result is the same memory, an inference tensor if that is one."""
+
+
 def cut(
     frame: Frame,
     state: State,
@@ -246,7 +250,9 @@ def cut(
     source = next((t for t in tensors if t.track in TENSOR_LIKE or t.would), tensors[0] if tensors else None)
     unknown = next((v for v in values if isinstance(v, Unknown)), None)
     run = frame.run
-    inference = site if state.mode.inference and verb != "detach" else (source.inference if source else None)
+    inference = source.inference if source is not None and verb in SHARING else None
+    if state.mode.inference and verb != "detach":
+        inference = site
     if source is not None and source.track is Track.UNTRACKED and source.cause is not None:
         return replace(
             source,
