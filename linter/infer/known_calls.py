@@ -297,7 +297,9 @@ def _factory(
     if last in ("from_numpy", "frombuffer") and args:
         source = state.resolve(args[0])
         if isinstance(source, Tensor):
-            return replace(source, origin=frame.run.fresh(), number=False)
+            # Memory of numpy's is an inference tensor only if it is taken over under the guard.
+            inference = site if state.mode.inference else None
+            return replace(source, origin=frame.run.fresh(), number=False, inference=inference)
         return _fresh(frame, state, False, site, opaque=False)
     if wanted is False and not keywords.get("size") and last in ("multinomial", "bernoulli") and args:
         return cut(frame, state, site, args[0], last, integer=True)
