@@ -91,8 +91,7 @@ class Module:
         statements = self._statements(index)
         if not statements:
             return self._lowered(index)
-        base = index * CHUNK
-        parts = self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
+        base, parts = index * CHUNK, self._parts_of(index)
         return lower_statements(statements, base) if parts is None else lower_parts(parts, base, LOWERER)
 
     def _lowered(self, index: int) -> Body:
@@ -142,27 +141,33 @@ class Module:
         """Raises `Unreadable` if libcst must not see a chunk."""
         if index in self._shallow:
             return
-        apart = self.chunks[index].kind in ("class", "function")
-        statements = self._statements(index) if apart or may_be_too_deep(self.text(index)) else []
-        if any(map(self._gauge.is_too_deep, statements)):
-            raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
+        if self._can_be_apart(index) or may_be_too_deep(self.text(index)):
+            statements = self._statements(index)
+            if any(map(self._gauge.is_too_deep, statements)):
+                raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
         self._shallow.add(index)
-        if apart and index not in self._parts:
-            self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
 
     def _parts_of(self, index: int) -> Parts | None:
         """The parts of a chunk, None if it is lowered as a whole."""
+        if not self._can_be_apart(index):
+            return None
         if index not in self._parts:
-            apart = self.chunks[index].kind in ("class", "function")
-            statements = self._statements(index) if apart else []
-            self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
+            self._statements(index)
         return self._parts[index]
 
+    def _can_be_apart(self, index: int) -> bool:
+        return self.chunks[index].kind in ("class", "function")
+
     def _statements(self, index: int) -> list[ast.stmt]:
-        """The statements of a chunk; none where only the tree parser can read it."""
-        known = self._trees.pop(index, None)
-        if known is not None:
-            return known
+        """The statements of a chunk, none where only the tree parser can read it; its parts are found on the way."""
+        statements = self._trees.pop(index, None)
+        if statements is None:
+            statements = self._parsed(index)
+        if index not in self._parts:
+            self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
+        return statements
+
+    def _parsed(self, index: int) -> list[ast.stmt]:
         try:
             # The rows of the tree are those of the file.
             return parse("\n" * self._rows_before(index) + self.text(index)).body

@@ -16,7 +16,6 @@ from gradguard.lower.chunks import Chunk, first_row, pieces
 SHORT = 12
 """Rows below which a piece is not worth taking apart."""
 WRAPPER = "class _:\n"
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -54,6 +53,12 @@ class Part:
     def rows_before(self) -> int:
         """How many rows of the file stand above the first row of the text."""
         return self.row - 1 - self.wrapping
+
+    def node(self) -> AnyFunction:
+        """The function that the part is; only of one that can wait."""
+        (function,) = self.statements
+        assert isinstance(function, AnyFunction)
+        return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def _parts_of_class(chunk: Chunk, statement: ast.ClassDef, lines: list[str]) -> 
     if number >= CHUNK:
         # The handles of a chunk must not run into those of the next.
         return None
-    header = "\n".join([*head, f"{_indent(lines[first - 1])}pass", ""])
+    header = _emptied(head, lines[first - 1])
     row = statement.end_lineno or len(lines)
     column = len(lines[row - 1].encode()[: statement.end_col_offset].decode()) + 1
     return Parts(statement, header, chunk.first_row - 1, tuple(members), (row, column))
@@ -130,15 +135,19 @@ def _sketch(function: AnyFunction, rows: list[str]) -> Sketch:
 
 def header_of(part: Part) -> str:
     """The text of a part that is a function, with an empty body; "" if that saves nothing."""
-    (function,) = part.statements
-    assert isinstance(function, _FUNCTIONS)
+    function = part.node()
     first = first_row(function.body[0])
     last = function.end_lineno or first
     lines = part.text.split("\n")
     if last - first < SHORT // 2 or not _starts_row(function.body[0], lines, part.rows_before):
         return ""
     body_from = first - 1 - part.rows_before
-    return "\n".join([*lines[:body_from], f"{_indent(lines[body_from])}pass", ""])
+    return _emptied(lines[:body_from], lines[body_from])
+
+
+def _emptied(head: list[str], first: str) -> str:
+    """The rows of a header with an empty body, indented as the first row of the body is."""
+    return "\n".join([*head, f"{_indent(first)}pass", ""])
 
 
 def _starts_row(statement: ast.stmt, lines: list[str], rows_before: int = 0) -> bool:
@@ -174,7 +183,7 @@ def _own(function: AnyFunction) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, AnyFunction):
             # What decorates a function, or is a default of it, is run by the one around it.
             pending += [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
         elif isinstance(node, ast.Lambda):

@@ -21,7 +21,7 @@ from gradguard.ir.nodes import (
     Walrus,
     Yield,
 )
-from gradguard.lower.python.context import Context, ExpressionTable
+from gradguard.lower.context import Context, ExpressionTable
 from gradguard.lower.python.literals import spelled
 
 

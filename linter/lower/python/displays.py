@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradguard.ir.nodes import Clause, Comprehension, Expr, Mapping, Sequence, Star
-from gradguard.lower.python.context import Context, ExpressionTable
+from gradguard.lower.context import Context, ExpressionTable
 
 _SEQUENCES: dict[type[cst.CSTNode], str] = {cst.Tuple: "tuple", cst.List: "list", cst.Set: "set"}
 _COMPREHENSIONS: dict[type[cst.CSTNode], str] = {

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import libcst as cst
 
 from gradguard.ir.nodes import Body, ClassDef, Expr, Function, FunctionDef, Lambda, Param, Return, Stmt
+from gradguard.lower.context import Context, ExpressionTable, StatementTable
 from gradguard.lower.python.access import arguments
-from gradguard.lower.python.context import Context, ExpressionTable, StatementTable
 from gradguard.lower.python.literals import spelled
 
 
@@ -18,7 +18,7 @@ def _lower_function(node: cst.FunctionDef, context: Context) -> tuple[Stmt, ...]
     params = _params(node.params, context)
     returns = context.optional(node.returns.annotation if node.returns else None)
     outer, context.yields = context.yields, False
-    body = context.body(node.body)
+    body = context.body(node.body.body)
     is_generator, context.yields = context.yields, outer
     function = Function(
         name=spelled(node.name.value),
@@ -47,7 +47,7 @@ def _lower_class(node: cst.ClassDef, context: Context) -> tuple[Stmt, ...]:
     at = context.number(node)
     decorators = _decorators(node.decorators, context)
     bases = arguments((*node.bases, *node.keywords), context)
-    return (ClassDef(spelled(node.name.value), bases, decorators, context.body(node.body), at),)
+    return (ClassDef(spelled(node.name.value), bases, decorators, context.body(node.body.body), at),)
 
 
 def _decorators(decorators: Iterable[cst.Decorator], context: Context) -> tuple[Expr, ...]:

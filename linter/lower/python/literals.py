@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from gradguard.ir.nodes import Const, Expr, Name, Opaque
-from gradguard.lower.python.context import Context, ExpressionTable
+from gradguard.lower.context import Context, ExpressionTable
 
 _KEYWORDS = {"True": True, "False": False, "None": None}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradguard.ir.nodes import Choice, Compare, Const, Expr, Logic, Op, Opaque
+from gradguard.lower.context import Context, ExpressionTable
 from gradguard.lower.depth import LONGEST_CHAIN
-from gradguard.lower.python.context import Context, ExpressionTable
 
 ARITHMETIC: dict[type[cst.CSTNode], str] = {
     cst.Add: "+",

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from gradguard.ir.nodes import Body
-from gradguard.lower.python.context import Anchor
-from gradguard.lower.python.visitor import Lowering
+from gradguard.lower.python.visitor import Anchor, Lowering
 from gradguard.lower.stand_in import with_stand_ins
 from gradguard.lower.unreadable import Unreadable
 

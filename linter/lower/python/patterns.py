@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradguard.ir.nodes import Case, Expr, Match, Stmt
-from gradguard.lower.python.context import Context, StatementTable
+from gradguard.lower.context import Context, StatementTable
 from gradguard.lower.python.literals import spelled
 
 
@@ -23,7 +23,7 @@ def _case(node: cst.MatchCase, context: Context) -> Case:
     captures = tuple(dict.fromkeys(_captures(node.pattern)))
     guard = context.optional(node.guard)
     catches_all = node.guard is None and _catches_all(node.pattern)
-    return Case(test, captures, guard, context.body(node.body), catches_all, at)
+    return Case(test, captures, guard, context.body(node.body.body), catches_all, at)
 
 
 def _test(pattern: cst.MatchPattern, context: Context) -> Expr | None:

@@ -8,8 +8,8 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from gradguard.lower.parts import Part, Parts
-from gradguard.lower.python.context import Anchor
 from gradguard.lower.python.parsing import collection_paused, lower_text
+from gradguard.lower.python.visitor import Anchor
 from gradguard.recursion import room_for
 
 Place = tuple[tuple[int, int], tuple[int, int]]

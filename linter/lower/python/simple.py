@@ -19,7 +19,7 @@ from gradguard.ir.nodes import (
     Stmt,
     Update,
 )
-from gradguard.lower.python.context import Context, StatementTable
+from gradguard.lower.context import Context, StatementTable
 from gradguard.lower.python.literals import spelled
 from gradguard.lower.python.operators import ARITHMETIC
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from gradguard.ir.nodes import Body, Stmt
+from gradguard.lower.context import Context
 from gradguard.lower.python import access, blocks, displays, functions, literals, operators, patterns, simple
-from gradguard.lower.python.context import Anchor, Context
+
+Anchor = cst.CSTNode | tuple[cst.CSTNode, cst.CSTNode]
+"""A libcst node, or the first and the last of several."""
 
 _EXPRESSIONS = {
     **literals.EXPRESSIONS,

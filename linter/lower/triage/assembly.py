@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradguard.ir.nodes import Body, ClassDef, Function
 from gradguard.lower.assembly import Lowerer
-from gradguard.lower.parts import AnyFunction, Part, Parts
+from gradguard.lower.parts import Part, Parts
 from gradguard.lower.triage.lowering import (
     lower_class_header,
     lower_function,
@@ -20,17 +18,11 @@ def _statements(part: Part, at: int) -> Body:
 
 
 def _header(part: Part, at: int) -> Function:
-    return lower_function_header(_function_of(part), at)
+    return lower_function_header(part.node(), at)
 
 
 def _function(part: Part, at: int) -> Function:
-    return lower_function(_function_of(part), at)
-
-
-def _function_of(part: Part) -> AnyFunction:
-    (function,) = part.statements
-    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-    return function
+    return lower_function(part.node(), at)
 
 
 def _class_header(parts: Parts, base: int) -> ClassDef:

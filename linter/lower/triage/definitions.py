@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 
 from gradguard.ir.nodes import Body, ClassDef, Expr, Function, FunctionDef, Lambda, Param, Return, Stmt
-from gradguard.lower.triage.context import Context, ExpressionTable, StatementTable
+from gradguard.lower.context import Context, ExpressionTable, StatementTable
+from gradguard.lower.parts import AnyFunction
 from gradguard.lower.triage.expressions import arguments
-
-AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def lower_function(node: AnyFunction, context: Context, is_whole: bool = True) -> Function:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradguard.ir.nodes import Clause, Comprehension, Expr, Mapping, Sequence, Star
-from gradguard.lower.triage.context import Context, ExpressionTable
+from gradguard.lower.context import Context, ExpressionTable
 
 _SEQUENCES: dict[type[ast.expr], str] = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _COMPREHENSIONS: dict[type[ast.expr], str] = {

@@ -24,8 +24,8 @@ from gradguard.ir.nodes import (
     Walrus,
     Yield,
 )
+from gradguard.lower.context import Context, ExpressionTable
 from gradguard.lower.depth import LONGEST_CHAIN
-from gradguard.lower.triage.context import Context, ExpressionTable
 
 ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: "+",

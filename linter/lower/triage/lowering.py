@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 
 from gradguard.ir.nodes import Body, ClassDef, Function
+from gradguard.lower.context import Context
+from gradguard.lower.parts import AnyFunction
 from gradguard.lower.triage import definitions, displays, expressions, patterns, statements
-from gradguard.lower.triage.context import Context
 
 _EXPRESSIONS = {**expressions.EXPRESSIONS, **displays.EXPRESSIONS, **definitions.EXPRESSIONS}
 _STATEMENTS = {**statements.STATEMENTS, **definitions.STATEMENTS, **patterns.STATEMENTS}
@@ -20,12 +21,12 @@ def lower_statements(read: list[ast.stmt], base: int) -> Body:
     return _context(base).body(read)
 
 
-def lower_function(node: definitions.AnyFunction, base: int) -> Function:
+def lower_function(node: AnyFunction, base: int) -> Function:
     """A function, with handles from `base` on."""
     return definitions.lower_function(node, _context(base))
 
 
-def lower_function_header(node: definitions.AnyFunction, base: int) -> Function:
+def lower_function_header(node: AnyFunction, base: int) -> Function:
     """The same without its statements."""
     return definitions.lower_function(node, _context(base), is_whole=False)
 

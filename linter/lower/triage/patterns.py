@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradguard.ir.nodes import Case, Const, Expr, Match, Stmt
-from gradguard.lower.triage.context import Context, StatementTable
+from gradguard.lower.context import Context, StatementTable
 
 
 def _lower_match(node: ast.Match, context: Context) -> tuple[Stmt, ...]:

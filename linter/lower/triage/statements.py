@@ -27,7 +27,7 @@ from gradguard.ir.nodes import (
     While,
     With,
 )
-from gradguard.lower.triage.context import Context, StatementTable
+from gradguard.lower.context import Context, StatementTable
 from gradguard.lower.triage.expressions import ARITHMETIC
 
 
