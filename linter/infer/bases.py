@@ -6,11 +6,7 @@ from typing import Any
 
 from gradguard.infer.frames import Frame
 from gradguard.infer.state import State
-from gradguard.infer.values import (
-    Instance,
-    Klass,
-    Known,
-)
+from gradguard.infer.values import Instance, Klass, Known
 
 MODULE_METHODS = frozenset(
     [
@@ -53,8 +49,6 @@ MODULE_METHODS = frozenset(
         "__call__",
     ]
 )
-
-
 _CONTAINER_BASES = ("builtins.list", "builtins.dict", "builtins.tuple", "collections.deque", "builtins.set")
 
 

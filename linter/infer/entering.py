@@ -34,7 +34,6 @@ def enter(
 ) -> Any:
     """Call a function of the tree: its value; `state` becomes the state after the call."""
     function = closure.function
-    Site(closure.module, function.at)
     if isinstance(closure.owner, Bound):
         args = [closure.owner.owner, *args]
         closure = replace(closure, owner=None)

@@ -100,10 +100,14 @@ def _has_comprehension(code: str) -> bool:
     return len(_FOR.findall(code)) > len(_FOR_STATEMENT.findall(code))
 
 
+def may_name_gradients(function: ir.Function) -> bool:
+    """Whether a function may speak of gradients at all."""
+    return function.text is None or "grad" in function.text
+
+
 def may_loop(function: ir.Function) -> bool:
     """Whether a function may hold an update loop."""
-    text = function.text
-    return text is None or ("grad" in text and _FOR.search(text) is not None)
+    return may_name_gradients(function) and (function.text is None or _FOR.search(function.text) is not None)
 
 
 def settings(function: ir.Function) -> Iterator[str]:

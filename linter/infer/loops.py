@@ -80,11 +80,16 @@ def run_for(frame: Frame, state: State, statement: ir.For) -> State | None:
             if current is None or is_settled(head, current):
                 break
         current = _maybe_skipped(before, current, outs)
-    if current is not None and statement.orelse:
-        current = _run(frame, current, statement.orelse)
+    return _ended(frame, current, statement.orelse, outs)
+
+
+def _ended(frame: Frame, end: State | None, orelse: ir.Body, outs: list[State]) -> State | None:
+    """The state behind a loop that comes to its end in `end`, or is left in one of the others."""
+    if end is not None and orelse:
+        end = _run(frame, end, orelse)
     for one in outs:
-        current = join(current, one)
-    return current
+        end = join(end, one)
+    return end
 
 
 def _forget(state: State) -> None:
@@ -137,9 +142,4 @@ def run_while(frame: Frame, state: State, statement: ir.While) -> State | None:
         if current is None or is_settled(head, current):
             break
     endless = isinstance(statement.test, ir.Const) and bool(statement.test.value)
-    result = None if endless else current
-    if result is not None and statement.orelse:
-        result = _run(frame, result, statement.orelse)
-    for one in outs:
-        result = join(result, one)
-    return result
+    return _ended(frame, None if endless else current, statement.orelse, outs)

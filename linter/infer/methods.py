@@ -328,7 +328,7 @@ def module_method(
             if args:
                 state.write(base.id, "#hooks", Tuple((*items, args[0])))
                 frame.run.hooked.add(base.id)
-            return frame.run.unknown("handle", "handle")
+            return frame.run.unknown("handle")
         case "modules" | "children" | "named_modules" | "named_children":
             found = (
                 [base, *classes.submodules(state, base)]

@@ -15,7 +15,7 @@ from gradguard.infer.sites import Site
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.sift.stretches import suspect_stretches
-from gradguard.sift.tokens import Clues, aliases, clues_in
+from gradguard.sift.tokens import Clues, clues_in
 
 
 def is_suspect(top: Frame, key: str, index: int) -> bool:
@@ -33,7 +33,7 @@ def _clues(top: Frame, key: str) -> Clues:
     clues = top.run.clues.get(key)
     if clues is None:
         text = top.run.program.modules[key].source.text
-        clues = top.run.clues[key] = clues_in(text, aliases(text) | top.run.facts.words)
+        clues = top.run.clues[key] = clues_in(text, top.run.facts.words)
     return clues
 
 

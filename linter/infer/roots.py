@@ -9,9 +9,7 @@ from gradguard.facts.tables import Facts
 from gradguard.infer import bases, calls, entering
 from gradguard.infer.events import BackwardAsked, Event, UntrackedReturned
 from gradguard.infer.frames import Frame
-from gradguard.infer.interest import (
-    is_interesting,
-)
+from gradguard.infer.interest import is_interesting
 from gradguard.infer.joins import leaves_of
 from gradguard.infer.modes import ON, GuardSite, Mode
 from gradguard.infer.program import Program

@@ -10,6 +10,7 @@ from gradguard.infer import bases
 from gradguard.infer.describe import describe, last_name
 from gradguard.infer.events import UpdateSkips
 from gradguard.infer.frames import Frame
+from gradguard.infer.interest import may_name_gradients
 from gradguard.infer.missing import gradient_aliases, gradient_of, missing, present, same
 from gradguard.infer.state import State
 from gradguard.infer.values import Bound, Closure, Klass, Known
@@ -51,7 +52,7 @@ class _Skip:
 
 def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
     """Tell of a loop over parameters that writes them and skips a missing gradient in silence."""
-    if not _may_speak_of_gradients(frame):
+    if frame.closure is not None and not may_name_gradients(frame.closure.function):
         return
     body = loop.body
     aliases = gradient_aliases(body)
@@ -73,11 +74,6 @@ def note_loop(frame: Frame, state: State, loop: ir.For) -> None:
                 _in_optimizer(frame),
             )
         )
-
-
-def _may_speak_of_gradients(frame: Frame) -> bool:
-    text = frame.closure.function.text if frame.closure is not None else None
-    return text is None or "grad" in text
 
 
 def _depends_on_loop(loop: ir.For, parameter: ir.Expr) -> bool:

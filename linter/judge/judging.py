@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ class Judged:
 def judge(
     events: Iterable[tuple[Event, Root]],
     modules: Mapping[str, Module],
-    checked: set[str],
+    checked: Set[str],
     rules: tuple[Rule, ...],
     settings: Any,
 ) -> list[Judged]:

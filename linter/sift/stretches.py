@@ -20,8 +20,8 @@ def suspect_stretches(clues: Clues, text: str, bounds: Bounds) -> frozenset[int]
     starts = [start for start, _ in bounds]
     near = {number for clue in clues.alone for number in _stretches_near(clue, text, bounds, starts)}
     for first, second in clues.together:
-        both = set(_stretches_near(first, text, bounds, starts))
-        near |= both.intersection(_stretches_near(second, text, bounds, starts)) if both else both
+        near_first = set(_stretches_near(first, text, bounds, starts))
+        near |= near_first.intersection(_stretches_near(second, text, bounds, starts))
     return frozenset(number for number in near if clues.hold(text[slice(*bounds[number])]))
 
 

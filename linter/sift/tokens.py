@@ -134,21 +134,21 @@ class Clues:
 
 
 def clues_in(text: str, extra: Iterable[str] = ()) -> Clues:
-    """The clues whose words stand in a text; `extra` as for `sift`."""
+    """The clues whose words stand in a text, the names among them that it gives to guards; `extra` as for `sift`."""
+    rows = _telling_rows(text)
     return Clues(
-        tuple(_candidates(text, extra)),
+        tuple(_candidates(text, rows, _bound_in(rows).union(extra))),
         tuple(pair for pair in TOGETHER if all(needle in text for needle, _ in pair)),
     )
 
 
 def sift_text(text: str, extra: Iterable[str] = ()) -> bool:
     """Whether a piece of Python text can hold a finding of its own; `extra` as for `sift`."""
-    return _hold(text, _candidates(text, extra), TOGETHER)
+    return _hold(text, _candidates(text, _telling_rows(text), extra), TOGETHER)
 
 
-def _candidates(text: str, extra: Iterable[str]) -> Iterator[Clue]:
-    """The clues whose words stand in a text."""
-    telling = _telling_rows(text)
+def _candidates(text: str, telling: str, extra: Iterable[str]) -> Iterator[Clue]:
+    """The clues whose words stand in a text, of which `telling` are the rows that hold a stem."""
     for stem, clues in _by_stem():
         held = telling if stem in _STEMS else text
         if stem in held:
@@ -187,8 +187,11 @@ def sift_rust(data: bytes, crates: Iterable[str] = ()) -> bool:
 
 def aliases(text: str) -> frozenset[str]:
     """Names that imports and assignments in `text` bind to a guard, or to what asks for a gradient."""
-    matches = _bindings().finditer(_telling_rows(text))
-    return frozenset(name for match in matches for name in match.groups() if name)
+    return _bound_in(_telling_rows(text))
+
+
+def _bound_in(rows: str) -> frozenset[str]:
+    return frozenset(name for match in _bindings().finditer(rows) for name in match.groups() if name)
 
 
 def _holds(text: str, clue: Clue) -> bool:

@@ -116,8 +116,8 @@ class Analysis:
             return [], program
         program.add(key, module)
         events = run_file(program, self._facts, key)
-        checked = set(self._group.checked)
-        return judge(events, program.modules, checked, rules(), self._group.settings), program
+        judged = judge(events, program.modules, self._group.checked, rules(), self._group.settings)
+        return judged, program
 
     def _source(self, path: str) -> Source | None:
         from gradguard.discover.load import language_of

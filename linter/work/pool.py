@@ -36,7 +36,6 @@ class Pool:
         self._start = start
         self._answer = answer
         self._silence = silence
-        self._waiting: Shares[Sequence[Job]] = Shares((), processes)
         self._lock = threading.Lock()
         self._workers: set[_Worker] = set()
         self._started = 0
@@ -48,9 +47,9 @@ class Pool:
 
         What `answer` raises ends the run and is raised here.
         """
-        self._waiting = Shares(pieces, self._processes)
+        shares = Shares(pieces, self._processes)
         threads = [
-            threading.Thread(target=self._feed, args=(number,), daemon=True)
+            threading.Thread(target=self._feed, args=(number, shares), daemon=True)
             for number in range(self._processes)
         ]
         try:
@@ -66,10 +65,10 @@ class Pool:
         if self._error is not None:
             raise self._error
 
-    def _feed(self, number: int) -> None:
+    def _feed(self, number: int, shares: Shares[Sequence[Job]]) -> None:
         worker: _Worker | None = None
         try:
-            while (piece := self._next(number)) is not None:
+            while (piece := self._next(number, shares)) is not None:
                 worker = worker or self._new_worker()
                 if worker is None:
                     return
@@ -82,7 +81,7 @@ class Pool:
                         worker = None
                         # What else it held goes on elsewhere.
                         with self._lock:
-                            self._waiting.give_back(number, piece[position + 1 :])
+                            shares.give_back(number, piece[position + 1 :])
                         break
         except BaseException as error:
             with self._lock:
@@ -91,9 +90,9 @@ class Pool:
             if worker is not None:
                 self._forget(worker)
 
-    def _next(self, number: int) -> Sequence[Job] | None:
+    def _next(self, number: int, shares: Shares[Sequence[Job]]) -> Sequence[Job] | None:
         with self._lock:
-            return None if self._stopped else self._waiting.next_for(number)
+            return None if self._stopped else shares.next_for(number)
 
     def _tell(self, job: Job, worker: _Worker, done: Done | None) -> None:
         with self._lock:

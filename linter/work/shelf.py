@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradguard.discover.disk import Disk
 from gradguard.findings import Failure
@@ -34,10 +34,11 @@ class Shelf:
         from gradguard.pipeline import open_source
 
         module, unparsed, told = open_source(source, for_triage=True)
+        if isinstance(module, Module):
+            module = Watched(module, key, self._disk)
+            self._new.append(module)
         if module is not None:
-            module = self._open[key] = self._watched(key, module)
-            if isinstance(module, Watched):
-                self._new.append(module)
+            self._open[key] = module
         return module, unparsed, told
 
     def at(self, path: str) -> Module | None:
@@ -65,9 +66,6 @@ class Shelf:
         while kept > OPEN_BYTES and len(self._open) > 1:
             _, module = self._open.popitem(last=False)
             kept -= _bytes(module)
-
-    def _watched(self, path: str, module: Any) -> Any:
-        return Watched(module, path, self._disk) if isinstance(module, Module) else module
 
 
 def _bytes(module: Module | None) -> int:
