@@ -11,6 +11,7 @@ from gradguard.source import Source
 
 if TYPE_CHECKING:
     from gradguard.lower.module import Module, Unreadable
+    from gradguard.lower.reading import Reading
 
 Progress = Callable[[int], None]
 
@@ -78,14 +79,18 @@ def _open_path(path: str) -> Module | None:
     return module
 
 
-def open_source(source: Source, for_triage: bool = False) -> tuple[Module | None, Failure | None, Any]:
-    """The module of a source, or why there is none: (module, failure, GRD000 finding)."""
+def open_source(source: Source, reading: Reading | None = None) -> tuple[Module | None, Failure | None, Any]:
+    """The module of a source, or why there is none: (module, failure, GRD000 finding).
+
+    Python is read by libcst if nothing else is said.
+    """
     from gradguard.lower.module import Unreadable, open_module
+    from gradguard.lower.reading import Reading
 
     if source.language == "rust":
         return _open_rust(source)
     try:
-        return open_module(source, for_triage), None, None
+        return open_module(source, reading or Reading.LIBCST), None, None
     except Unreadable as error:
         return None, *_unreadable(source, error)
 

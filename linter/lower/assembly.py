@@ -24,7 +24,7 @@ class Lowerer:
 def lower_parts(parts: Parts, base: int, lowerer: Lowerer) -> Body:
     """The statements of a chunk whose handles start at `base`; raises `Unreadable`."""
     members = [statement for part in parts.members for statement in _lower_part(part, base, lowerer)]
-    if parts.whole is None:
+    if not parts.is_class:
         return tuple(members)
     return (replace(lowerer.class_header(parts, base), body=tuple(members)),)
 

@@ -4,47 +4,65 @@ from __future__ import annotations
 
 import ast
 from itertools import accumulate
+from typing import Protocol
 
 from gradguard.findings import Span
 from gradguard.ir.nodes import CHUNK, Body
 from gradguard.lower.assembly import lower_parts
-from gradguard.lower.chunks import Chunk, cut, parse
+from gradguard.lower.chunks import Chunk
 from gradguard.lower.depth import DepthGauge, may_be_too_deep
-from gradguard.lower.parts import Part, Parts, parts_of
-from gradguard.lower.unreadable import Unreadable
+from gradguard.lower.parts import Part, Parts
+from gradguard.lower.reading import Reading
+from gradguard.lower.rough import Unclear
+from gradguard.lower.unreadable import Miscut, Unreadable
+from gradguard.lower.whole_cut import WholeCut
 from gradguard.source import Source
 
-__all__ = ["Chunk", "Module", "Unreadable", "open_module"]
+__all__ = ["Chunk", "Miscut", "Module", "Unreadable", "open_module"]
 
 Place = tuple[tuple[int, int], tuple[int, int]]
 
 
-class Module:
-    """One file cut into chunks.
+LONG = 16_000
+"""Characters from which it pays to cut a text by its rows. A shorter one is always parsed, and told of if it cannot
+be."""
 
-    Opening costs one run of the cheap parser. A module that is `for_triage` lowers what that has read; any other has
-    chunks, or the parts of them that are wanted, parsed by libcst. Positions come from libcst in both: handles are
-    the same. `body`, `span` and `extent` each remember their own results.
+
+class Cut(Protocol):
+    """A text in chunks: their statements as the cheap parser reads them (none where it cannot), and their parts (None
+    if a chunk is to be lowered as a whole), with `end` where they are measured."""
+
+    chunks: tuple[Chunk, ...]
+
+    def statements(self, index: int) -> list[ast.stmt]: ...
+    def parts(self, index: int) -> Parts | None: ...
+    def measured_parts(self, index: int) -> Parts | None: ...
+    def forget_trees(self) -> None: ...
+
+
+class Module:
+    """One file cut into chunks, which are lowered, or the parts of them that are wanted.
+
+    `body`, `span` and `extent` each remember their own results. Where a text was cut by its rows, they raise `Miscut`
+    if it is other than those say.
     """
 
-    def __init__(self, source: Source, for_triage: bool = False) -> None:
+    def __init__(self, source: Source, reading: Reading = Reading.LIBCST) -> None:
         """Cuts the text; raises `Unreadable`."""
         self.source = source
-        self._for_triage = for_triage
+        self._is_glance = reading is not Reading.LIBCST
         text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         self._lines = text.split("\n")
-        read = cut(text, self._lines)
-        self.chunks = tuple(chunk for chunk, _ in read)
-        self._trees = {chunk.index: statements for chunk, statements in read}
+        self._cut = _cut(text, self._lines, source, reading)
+        self.chunks = self._cut.chunks
         self._gauge = DepthGauge(self._lines)
         self._bodies: dict[int, Body] = {}
-        self._parts: dict[int, Parts | None] = {}
         self._shallow: set[int] = set()
         self._places: dict[tuple[int, Part | None], list[tuple[Place, Place]]] = {}
 
     def forget_trees(self) -> None:
         """Let go of what the cheap parser made: it takes much room, and can be made again of each chunk."""
-        self._trees.clear()
+        self._cut.forget_trees()
 
     def lines(self) -> list[str]:
         """The rows of the text, without their line ends."""
@@ -66,7 +84,7 @@ class Module:
         The bodies of long functions are lowered when they are looked at; one that libcst cannot parse is empty.
         """
         if index not in self._bodies:
-            self._bodies[index] = self._glanced(index) if self._for_triage else self._lowered(index)
+            self._bodies[index] = self._glanced(index) if self._is_glance else self._lowered(index)
         return self._bodies[index]
 
     def span(self, at: int) -> Span:
@@ -88,11 +106,11 @@ class Module:
         from gradguard.lower.triage.assembly import LOWERER
         from gradguard.lower.triage.lowering import lower_statements
 
-        statements = self._statements(index)
-        if not statements:
-            return self._lowered(index)
         base, parts = index * CHUNK, self._parts_of(index)
-        return lower_statements(statements, base) if parts is None else lower_parts(parts, base, LOWERER)
+        if parts is not None:
+            return lower_parts(parts, base, LOWERER)
+        statements = self._cut.statements(index)
+        return lower_statements(statements, base) if statements else self._lowered(index)
 
     def _lowered(self, index: int) -> Body:
         from gradguard.lower.python.assembly import LOWERER
@@ -106,13 +124,13 @@ class Module:
 
     def _place(self, at: int) -> tuple[Place, Place]:
         index, number = divmod(at, CHUNK)
-        parts = self._parts_of(index)
+        parts = self._cut.measured_parts(index) if self._can_be_apart(index) else None
         part = parts.at(number) if parts is not None else None
         number -= part.first_node if part is not None else 0
         try:
             found = self._places_of(index, parts, part)
         except Unreadable:
-            if not self._for_triage:
+            if not self._is_glance:
                 raise
             found = []
         return found[number] if number < len(found) else self._rough_place(index)
@@ -142,44 +160,33 @@ class Module:
         if index in self._shallow:
             return
         if self._can_be_apart(index) or may_be_too_deep(self.text(index)):
-            statements = self._statements(index)
+            statements = self._cut.statements(index)
             if any(map(self._gauge.is_too_deep, statements)):
                 raise Unreadable(self.chunks[index].first_row, 1, "nested too deeply")
         self._shallow.add(index)
 
     def _parts_of(self, index: int) -> Parts | None:
         """The parts of a chunk, None if it is lowered as a whole."""
-        if not self._can_be_apart(index):
-            return None
-        if index not in self._parts:
-            self._statements(index)
-        return self._parts[index]
+        return self._cut.parts(index) if self._can_be_apart(index) else None
 
     def _can_be_apart(self, index: int) -> bool:
         return self.chunks[index].kind in ("class", "function")
-
-    def _statements(self, index: int) -> list[ast.stmt]:
-        """The statements of a chunk, none where only the tree parser can read it; its parts are found on the way."""
-        statements = self._trees.pop(index, None)
-        if statements is None:
-            statements = self._parsed(index)
-        if index not in self._parts:
-            self._parts[index] = parts_of(self.chunks[index], statements, self._lines)
-        return statements
-
-    def _parsed(self, index: int) -> list[ast.stmt]:
-        try:
-            # The rows of the tree are those of the file.
-            return parse("\n" * self._rows_before(index) + self.text(index)).body
-        except Unreadable as error:
-            if isinstance(error.__cause__, SyntaxError):
-                return []
-            raise
 
     def _rows_before(self, index: int) -> int:
         return self.chunks[index].first_row - 1
 
 
-def open_module(source: Source, for_triage: bool = False) -> Module:
+def _cut(text: str, lines: list[str], source: Source, reading: Reading) -> Cut:
+    if reading is Reading.ROWS and len(text) > LONG:
+        from gradguard.lower.rough_cut import RoughCut
+
+        try:
+            return RoughCut(text, lines, source.path or source.filename)
+        except Unclear:
+            pass
+    return WholeCut(text, lines)
+
+
+def open_module(source: Source, reading: Reading = Reading.LIBCST) -> Module:
     """The module of a Python source; raises `Unreadable` if it cannot be parsed."""
-    return Module(source, for_triage)
+    return Module(source, reading)

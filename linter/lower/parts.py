@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradguard.ir.nodes import CHUNK
@@ -35,14 +35,14 @@ class Part:
 
     `text` is complete: `WRAPPER` stands before the rows of a class's statement. `row` is its own first row, and
     `first_node` the number in the chunk of the first node made from it. `function` is what is known of a function
-    that can wait, `statements` are what the cheap parser made of the text.
+    that can wait, `read` gives what the cheap parser makes of the text.
     """
 
     text: str
     row: int
     first_node: int
     function: Sketch | None
-    statements: list[ast.stmt] = field(compare=False, repr=False)
+    read: Callable[[], list[ast.stmt]] = field(compare=False, repr=False)
 
     @property
     def wrapping(self) -> int:
@@ -56,7 +56,7 @@ class Part:
 
     def node(self) -> AnyFunction:
         """The function that the part is; only of one that can wait."""
-        (function,) = self.statements
+        (function,) = self.read()
         assert isinstance(function, AnyFunction)
         return function
 
@@ -65,15 +65,22 @@ class Part:
 class Parts:
     """A chunk in parts.
 
-    `whole` is the class, None for a function, and `header` its text without its statements; `rows_before` is how
-    many rows stand above it, `end` the row and the column (from 1) behind its last character.
+    `header` is the text of a class without its statements, "" for a function; `rows_before` is how many rows stand
+    above it, `end` the row and the column (from 1) behind its last character, where the whole of it was parsed.
     """
 
-    whole: ast.ClassDef | None
+    is_class: bool
     header: str
     rows_before: int
     members: tuple[Part, ...]
     end: tuple[int, int] = (1, 1)
+
+    @staticmethod
+    def of_class(
+        header: str, rows_before: int, members: Sequence[Part], nodes: int, end: tuple[int, int] = (1, 1)
+    ) -> Parts | None:
+        """The parts of a class; None if more nodes can come from it than a chunk has handles for."""
+        return Parts(True, header, rows_before, tuple(members), end) if nodes < CHUNK else None
 
     def at(self, number: int) -> Part | None:
         """The part that holds a node; None for the header of a class."""
@@ -91,8 +98,9 @@ def parts_of(chunk: Chunk, statements: list[ast.stmt], lines: list[str]) -> Part
             return _parts_of_class(chunk, statement, lines)
         case [ast.FunctionDef() | ast.AsyncFunctionDef() as statement]:
             rows = lines[chunk.first_row - 1 : chunk.last_row]
-            part = Part("\n".join(rows) + "\n", chunk.first_row, 0, _sketch(statement, rows), statements)
-            return Parts(None, "", chunk.first_row - 1, (part,))
+            text = "\n".join(rows) + "\n"
+            part = Part(text, chunk.first_row, 0, _sketch(statement, rows), as_read(statements))
+            return Parts(False, "", chunk.first_row - 1, (part,))
         case _:
             return None
 
@@ -104,7 +112,7 @@ def _parts_of_class(chunk: Chunk, statement: ast.ClassDef, lines: list[str]) -> 
         return None
     head = lines[chunk.first_row - 1 : first - 1]
     members: list[Part] = []
-    number = _room(head)
+    number = room(head)
     for piece in found:
         rows = lines[piece.first_row - 1 : piece.last_row]
         sketch = None
@@ -112,15 +120,17 @@ def _parts_of_class(chunk: Chunk, statement: ast.ClassDef, lines: list[str]) -> 
             case [ast.FunctionDef() | ast.AsyncFunctionDef() as function]:
                 sketch = _sketch(function, rows)
         text = WRAPPER + "\n".join(rows) + "\n"
-        members.append(Part(text, piece.first_row, number, sketch, piece.statements))
-        number += _room(rows)
-    if number >= CHUNK:
-        # The handles of a chunk must not run into those of the next.
-        return None
-    header = _emptied(head, lines[first - 1])
+        members.append(Part(text, piece.first_row, number, sketch, as_read(piece.statements)))
+        number += room(rows)
+    header = emptied(head, lines[first - 1])
     row = statement.end_lineno or len(lines)
     column = len(lines[row - 1].encode()[: statement.end_col_offset].decode()) + 1
-    return Parts(statement, header, chunk.first_row - 1, tuple(members), (row, column))
+    return Parts.of_class(header, chunk.first_row - 1, members, number, (row, column))
+
+
+def as_read(statements: list[ast.stmt]) -> Callable[[], list[ast.stmt]]:
+    """What gives statements that were read with all of their file."""
+    return lambda: statements
 
 
 def _sketch(function: AnyFunction, rows: list[str]) -> Sketch:
@@ -128,7 +138,7 @@ def _sketch(function: AnyFunction, rows: list[str]) -> Sketch:
     return Sketch(
         function.name,
         isinstance(function, ast.AsyncFunctionDef),
-        any("yield" in row for row in rows) and _yields(function),
+        any("yield" in row for row in rows) and yields(function),
         bool(function.decorator_list),
     )
 
@@ -139,13 +149,15 @@ def header_of(part: Part) -> str:
     first = first_row(function.body[0])
     last = function.end_lineno or first
     lines = part.text.split("\n")
-    if last - first < SHORT // 2 or not _starts_row(function.body[0], lines, part.rows_before):
+    # The rows of the tree may be those of the file, or those of the text.
+    rows_before = first_row(function) - 1 - part.wrapping
+    if last - first < SHORT // 2 or not _starts_row(function.body[0], lines, rows_before):
         return ""
-    body_from = first - 1 - part.rows_before
-    return _emptied(lines[:body_from], lines[body_from])
+    body_from = first - 1 - rows_before
+    return emptied(lines[:body_from], lines[body_from])
 
 
-def _emptied(head: list[str], first: str) -> str:
+def emptied(head: list[str], first: str) -> str:
     """The rows of a header with an empty body, indented as the first row of the body is."""
     return "\n".join([*head, f"{_indent(first)}pass", ""])
 
@@ -167,14 +179,16 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _room(rows: Sequence[str]) -> int:
+def room(rows: Sequence[str]) -> int:
     """More than the nodes that can be made from these rows: a node takes a character or more, bar a few."""
     return 2 * sum(map(len, rows)) + 2 * len(rows) + 8
 
 
-def _yields(function: AnyFunction) -> bool:
+def yields(function: ast.stmt) -> bool:
     """Whether the function itself holds a yield."""
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(function))
+    return isinstance(function, AnyFunction) and any(
+        isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(function)
+    )
 
 
 def _own(function: AnyFunction) -> Iterator[ast.AST]:

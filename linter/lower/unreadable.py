@@ -1,4 +1,4 @@
-"""The one error that reading a file as code can raise."""
+"""The errors that reading a file as code can raise."""
 
 from __future__ import annotations
 
@@ -16,3 +16,12 @@ class Unreadable(Exception):
     def __str__(self) -> str:
         """The place and the reason, as `row:column: reason`."""
         return f"{self.row}:{self.column}: {self.reason}"
+
+
+class Miscut(Exception):
+    """A text that was cut by its rows turns out to be other than they say, or no Python: it must be parsed whole."""
+
+    def __init__(self, key: str) -> None:
+        """Takes what the file goes by in a program."""
+        super().__init__(key)
+        self.key = key

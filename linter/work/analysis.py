@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gradguard.discover.disk import Disk
 from gradguard.findings import Failure, Finding
-from gradguard.lower.module import Module
+from gradguard.lower.module import Miscut, Module
 from gradguard.settings.model import Settings
 from gradguard.source import Source
 from gradguard.work.facets import Facet, Outlined
@@ -43,6 +43,7 @@ class Analysis:
         """Loads what is known of frameworks; `seconds` are granted to each file."""
         self._group = group
         self._seconds = seconds
+        self._miscut: set[str] = set()
         self._start_anew()
 
     @property
@@ -56,10 +57,21 @@ class Analysis:
 
     def of(self, source: Source) -> Result:
         """Analyse one file. Never raises: what goes wrong is told of this file alone."""
+        result = self._result(source)
+        while result is None:
+            result = self._result(source)
+        return result
+
+    def _result(self, source: Source) -> Result | None:
+        """The same; None if a file that was met has to be parsed whole, which it is the next time."""
         try:
             with self._disk.watching() as seen, same_room(), limited_time(self._seconds):
                 findings, unparsed = self._findings(source)
             return Result(tuple(findings), unparsed, None, seen)
+        except Miscut as miscut:
+            self._miscut.add(miscut.key)
+            self._shelf.drop(miscut.key)
+            return None
         except OutOfTime:
             reason = f"the analysis was given up after {self._seconds:.0f} seconds"
         except (Exception, RecursionError) as error:
@@ -78,7 +90,7 @@ class Analysis:
         self._loose = {key_of(source): source for source in self._group.loose}
         self._imports = Imports(set(self._loose), self._disk, unfollowed=self._facts.unfollowed)
         self._reach = Reach(self._imports, self._text)
-        self._shelf = Shelf(self._disk, self._source)
+        self._shelf = Shelf(self._disk, self._source, self._miscut)
         self._at_hand: Source | None = None
         self._outlined = Outlined(self._reach)
 

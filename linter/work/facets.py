@@ -14,6 +14,7 @@ from itertools import islice
 from gradguard.infer.outlines import GUARDING, HANDING, SHAPING, SINK, Outline, holds, outlines, shapers
 from gradguard.infer.reach import ImportText, Reach, classes_in, imports_in
 from gradguard.lower.module import Chunk, Module, Unreadable, open_module
+from gradguard.lower.reading import Reading
 from gradguard.source import Source
 
 Facet = tuple[str, str]
@@ -97,7 +98,7 @@ class Now:
     @cached_property
     def _module(self) -> Module | None:
         try:
-            return open_module(Source("", "", self._text))
+            return open_module(Source("", "", self._text), Reading.ROWS)
         except Unreadable:
             return None
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from gradguard.discover.disk import Disk
 from gradguard.findings import Failure
 from gradguard.lower.module import Module
+from gradguard.lower.reading import Reading
 from gradguard.source import Source
 from gradguard.work.watched import Watched
 
@@ -22,9 +24,12 @@ OPEN_BYTES = 4_000_000
 class Shelf:
     """Opens the modules that are asked for, and notes on `disk` what is seen of them."""
 
-    def __init__(self, disk: Disk, source_of: Callable[[str], Source | None]) -> None:
-        """`source_of` reads the source at a path."""
+    def __init__(
+        self, disk: Disk, source_of: Callable[[str], Source | None], miscut: AbstractSet[str]
+    ) -> None:
+        """`source_of` reads the source at a path; `miscut` are the paths of those that must be parsed whole."""
         self._disk = disk
+        self._miscut = miscut
         self._source_of = source_of
         self._open: OrderedDict[str, Module | None] = OrderedDict()
         self._new: list[Module] = []
@@ -33,7 +38,8 @@ class Shelf:
         """Open a source anew; where it cannot be parsed there is no module, and why there is none."""
         from gradguard.pipeline import open_source
 
-        module, unparsed, told = open_source(source, for_triage=True)
+        reading = Reading.TREE if key in self._miscut else Reading.ROWS
+        module, unparsed, told = open_source(source, reading)
         if isinstance(module, Module):
             module = Watched(module, key, self._disk)
             self._new.append(module)
@@ -56,6 +62,10 @@ class Shelf:
         else:
             self._disk.seen.opened.add(path)
         return module
+
+    def drop(self, path: str) -> None:
+        """Let go of a module."""
+        self._open.pop(path, None)
 
     def close_some(self) -> None:
         """Let go of the trees of all modules, and of the modules that were not asked for in the longest time."""

@@ -17,6 +17,7 @@ from gradguard.ir.nodes import Body, Function
 from gradguard.lower.later import LaterFunction
 from gradguard.lower.module import Unreadable, open_module
 from gradguard.lower.python.parsing import lower_text
+from gradguard.lower.reading import Reading
 from gradguard.lower.triage.lowering import lower_statements
 from gradguard.source import Source
 
@@ -143,41 +144,41 @@ def made(node: Any) -> Any:
 
 @pytest.mark.parametrize("text", [LONG_CLASS, "\n\nx = 1\n" + LONG_CLASS.replace("@a\n", "", 1)])
 def test_what_waits_is_lowered_the_same(text: str) -> None:
-    def whole(for_triage: bool, first: Callable[[Function], object]) -> Any:
-        module = open_module(Source("file.py", "", text), for_triage)
+    def whole(reading: Reading, first: Callable[[Function], object]) -> Any:
+        module = open_module(Source("file.py", "", text), reading)
         bodies = [module.body(chunk.index) for chunk in module.chunks]
         for statement in bodies[-1][0].body:  # type: ignore[union-attr]
             if function := getattr(statement, "function", None):
                 first(function)
         return made(tuple(bodies))
 
-    header_first = whole(True, lambda function: function.params)
-    assert header_first == whole(False, lambda function: function.params)
-    assert header_first == whole(True, lambda function: function.body)
+    header_first = whole(Reading.TREE, lambda function: function.params)
+    assert header_first == whole(Reading.LIBCST, lambda function: function.params)
+    assert header_first == whole(Reading.TREE, lambda function: function.body)
 
 
 @pytest.mark.parametrize("text", [FORMS, LONG_CLASS, "\n\nx = 1\n" + LONG_CLASS])
 def test_positions_are_the_same(text: str, below: Callable[[Any], Any]) -> None:
-    def places(for_triage: bool) -> list[Any]:
-        module = open_module(Source("file.py", "", text), for_triage)
+    def places(reading: Reading) -> list[Any]:
+        module = open_module(Source("file.py", "", text), reading)
         bodies = [module.body(chunk.index) for chunk in module.chunks]
         handles = [node.at for node in below(made(tuple(bodies))) if hasattr(node, "at")]
         return [(at, module.span(at), module.extent(at)) for at in handles]
 
-    assert len(places(True)) > 100
-    assert places(True) == places(False)
+    assert len(places(Reading.TREE)) > 100
+    assert places(Reading.TREE) == places(Reading.LIBCST)
 
 
 def test_what_libcst_must_not_see_is_somewhere_in_its_chunk() -> None:
     source = Source("file.py", "", "x = 1\n\ny = f" + ".a" * 450 + "\n")
     with pytest.raises(Unreadable):
         open_module(source).body(1)
-    module = open_module(source, for_triage=True)
+    module = open_module(source, Reading.TREE)
     [statement] = module.body(1)
     assert module.span(statement.at).start.row == 3
 
 
 def test_a_chunk_that_only_libcst_can_read_is_read_by_it() -> None:
     text = "type X[T] = list[T]\nwith a:\n    type Y = b\n    c.d()\n"
-    module = open_module(Source("file.py", "", text), for_triage=True)
+    module = open_module(Source("file.py", "", text), Reading.TREE)
     assert [type(made).__name__ for chunk in module.chunks for made in module.body(chunk.index)] == ["With"]

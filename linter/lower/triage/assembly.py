@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 from gradguard.ir.nodes import Body, ClassDef, Function
 from gradguard.lower.assembly import Lowerer
+from gradguard.lower.chunks import parse
 from gradguard.lower.parts import Part, Parts
 from gradguard.lower.triage.lowering import (
     lower_class_header,
@@ -14,7 +17,7 @@ from gradguard.lower.triage.lowering import (
 
 
 def _statements(part: Part, at: int) -> Body:
-    return lower_statements(part.statements, at)
+    return lower_statements(part.read(), at)
 
 
 def _header(part: Part, at: int) -> Function:
@@ -26,8 +29,9 @@ def _function(part: Part, at: int) -> Function:
 
 
 def _class_header(parts: Parts, base: int) -> ClassDef:
-    assert parts.whole is not None
-    return lower_class_header(parts.whole, base)
+    (header,) = parse(parts.header).body
+    assert isinstance(header, ast.ClassDef)
+    return lower_class_header(header, base)
 
 
 LOWERER = Lowerer(_statements, _header, _function, _class_header)
