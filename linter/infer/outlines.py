@@ -142,7 +142,15 @@ def _places(text: str, patterns: Patterns) -> list[int]:
 
 def code_of(text: str) -> str:
     """A text without comments and long strings, which speak of much that the code does not do."""
-    return _COMMENT.sub("", _DOCUMENTATION.sub('""', text))
+    return _COMMENT.sub("", _without_documentation(text))
+
+
+def _without_documentation(text: str) -> str:
+    if "'''" not in text:
+        pieces = text.split('"""')
+        if len(pieces) % 2:
+            return '""'.join(pieces[::2])
+    return _DOCUMENTATION.sub('""', text)
 
 
 def _marks(text: str) -> Marks:

@@ -35,7 +35,8 @@ class Part:
 
     `text` is complete: `WRAPPER` stands before the rows of a class's statement. `row` is its own first row, and
     `first_node` the number in the chunk of the first node made from it. `function` is what is known of a function
-    that can wait, `read` gives what the cheap parser makes of the text.
+    that can wait, `read` gives what the cheap parser makes of the text, `read_head` what it makes of its header alone,
+    where that is less.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Part:
     first_node: int
     function: Sketch | None
     read: Callable[[], list[ast.stmt]] = field(compare=False, repr=False)
+    read_head: Callable[[], list[ast.stmt]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def wrapping(self) -> int:
@@ -56,9 +58,17 @@ class Part:
 
     def node(self) -> AnyFunction:
         """The function that the part is; only of one that can wait."""
-        (function,) = self.read()
-        assert isinstance(function, AnyFunction)
-        return function
+        return _only_function(self.read())
+
+    def head(self) -> AnyFunction:
+        """The same, its statements left out where they need not be read."""
+        return _only_function((self.read_head or self.read)())
+
+
+def _only_function(statements: list[ast.stmt]) -> AnyFunction:
+    (function,) = statements
+    assert isinstance(function, AnyFunction)
+    return function
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ _CLASS = re.compile(
     rf"\nclass[ \t]+\w+[ \t]*(?:\((?:{_PLAIN}|\((?:{_PLAIN})*\))*\))?[ \t]*:[ \t]*(?:#[^\n]*)?(?=\n)"
 )
 """The header of a class, with calls of names in it."""
+_DEF = re.compile(
+    rf"\n[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\((?:{_PLAIN}|\((?:{_PLAIN})*\))*\)"
+    r"[ \t]*(?:->[^\n#]*)?:[ \t]*(?:#[^\n]*)?(?=\n)"
+)
 _FIRST = re.compile(r"\n([ \t]+)(?=[^\s#])")
 
 
@@ -82,6 +86,11 @@ class Rows:
             raise Unclear
         row = block.header_row + self._text.count("\n", block.header, first.start())
         return Inside(row, first[1], tuple(self._blocks(first[1], first.start(), block.end, row)))
+
+    def head(self, block: Block) -> str:
+        """The text of a function up to its first statement, decorators included; "" where its end is not clear."""
+        header = _DEF.match(self._text, block.header, block.end)
+        return self._text[block.start + 1 : header.end()] if header is not None else ""
 
     def _blocks(self, indent: str, start: int, end: int, row: int) -> Iterator[Block]:
         """The blocks with this indentation between two line ends; `row` is the one behind the first of them."""

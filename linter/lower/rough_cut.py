@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -113,6 +113,20 @@ class RoughCut:
         return Parts.of_class(emptied(head, self._lines[first - 1]), block.first_row - 1, members, number)
 
     def _part(self, block: Block, text: str, number: int) -> Part:
+        sketch, read, read_head = None, self._reader(block, text), None
+        if block.kind == "function":
+            is_generator = "yield" in text and yields(read()[0])
+            sketch = Sketch(block.name, block.is_async, is_generator, block.is_decorated)
+            if block.is_decorated and (head := self._rows.head(block)):
+                row = self._lines[block.header_row - 1]
+                indent = row[: len(row) - len(row.lstrip())]
+                wrapper = WRAPPER if text.startswith(WRAPPER) else ""
+                read_head = self._reader(block, f"{wrapper}{head}\n{indent} pass\n")
+        return Part(text, block.first_row, number, sketch, read, read_head)
+
+    def _reader(self, block: Block, text: str) -> Callable[[], list[ast.stmt]]:
+        """What reads a block, or a stub of it, when it is asked."""
+
         @cache
         def read() -> list[ast.stmt]:
             try:
@@ -120,11 +134,7 @@ class RoughCut:
             except Unclear as error:
                 raise Miscut(self._key) from error
 
-        sketch = None
-        if block.kind == "function":
-            is_generator = "yield" in text and yields(read()[0])
-            sketch = Sketch(block.name, block.is_async, is_generator, block.is_decorated)
-        return Part(text, block.first_row, number, sketch, read)
+        return read
 
 
 def _without(blocks: Iterable[Block], lines: list[str], first_row: int, last_row: int) -> list[str]:

@@ -21,7 +21,7 @@ def _statements(part: Part, at: int) -> Body:
 
 
 def _header(part: Part, at: int) -> Function:
-    return lower_function_header(part.node(), at)
+    return lower_function_header(part.head(), at)
 
 
 def _function(part: Part, at: int) -> Function:
