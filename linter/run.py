@@ -70,8 +70,9 @@ def suspects(settings: Settings) -> Suspect:
     extra, crates = _words_of(settings.frameworks), _crates_of(settings.frameworks)
 
     def is_suspect(data: bytes, language: str) -> bool:
-        found = sift_rust(data, crates) if language == "rust" else sift(data, extra)
-        return found or speaks_to_us(data)
+        if language == "rust":
+            return sift_rust(data, crates) or speaks_to_us(data)
+        return sift(data, extra)
 
     return is_suspect
 

@@ -90,7 +90,7 @@ SKIPS = (
 )
 """Tests for a missing gradient."""
 
-SUPPRESSIONS = (("GRD", r"GRD\d"), ("gradguard", r"gradguard\s*:"))
+SUPPRESSIONS = (("GRD", r"GRD\d"), ("grd", r"grd\d"), ("gradguard", r"gradguard\s*:"))
 """Comments that silence a finding: one that silences nothing is itself reported."""
 
 _CUTS = (".", r"\.(?:detach|data|item|numpy|tensor)\b")
@@ -102,8 +102,9 @@ TOGETHER = (
 )
 """Pairs that say something only when both are there: a leaf and a write in place, a hook and a cut."""
 
-_STEMS = ("grad", "gard", "inferenc", "inferanc", "backward", "no_autodiff")
-"""What many of the clues have in common; each of the words that can be bound holds one."""
+_STEMS = ("grad", "gard", "infer", "backward", "no_autodiff", "e_loss")
+"""What many of the clues have in common, so that all that hold it are told by one search; each of the words that can be
+bound holds one."""
 
 RUST_CRATES = ("tenferro", "tch", "candle", "burn")
 RUST_WORDS = ("backward", "no_grad", "grad")
@@ -138,13 +139,14 @@ def clues_in(text: str, extra: Iterable[str] = ()) -> Clues:
     rows = _telling_rows(text)
     return Clues(
         tuple(_candidates(text, rows, _bound_in(rows).union(extra))),
-        tuple(pair for pair in TOGETHER if all(needle in text for needle, _ in pair)),
+        tuple(_pairs(text, rows)),
     )
 
 
 def sift_text(text: str, extra: Iterable[str] = ()) -> bool:
     """Whether a piece of Python text can hold a finding of its own; `extra` as for `sift`."""
-    return _hold(text, _candidates(text, _telling_rows(text), extra), TOGETHER)
+    rows = _telling_rows(text)
+    return _hold(text, _candidates(text, rows, extra), _pairs(text, rows))
 
 
 def _candidates(text: str, telling: str, extra: Iterable[str]) -> Iterator[Clue]:
@@ -154,6 +156,17 @@ def _candidates(text: str, telling: str, extra: Iterable[str]) -> Iterator[Clue]
         if stem in held:
             yield from (clue for clue in clues if clue[0] in held)
     yield from (_word(word) for word in extra if word in text)
+
+
+def _pairs(text: str, telling: str) -> Iterator[tuple[Clue, Clue]]:
+    """The pairs of which both words stand in a text, of which `telling` are the rows that hold a stem."""
+    for pair in TOGETHER:
+        if all(needle in (telling if _stem_in(needle) else text) for needle, _ in pair):
+            yield pair
+
+
+def _stem_in(word: str) -> bool:
+    return any(stem in word for stem in _STEMS)
 
 
 def _telling_rows(text: str) -> str:
