@@ -20,7 +20,7 @@ SHARES = 80
 
 def processes_for(sizes: Sequence[int], jobs: int) -> int:
     """The number of processes for files of these sizes; `jobs` is the most that the user allows, 0 for any."""
-    most = jobs or min(_processors(), MOST)
+    most = jobs or min(processors(), MOST)
     return max(1, min(most, len(sizes), sum(sizes) // WORTH_A_PROCESS))
 
 
@@ -59,7 +59,8 @@ class Shares(Generic[Piece]):
         self._left[process].appendleft(piece)
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except (AttributeError, OSError):
