@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gradguard.frozen import dataclass
 from gradguard.infer.modes import GuardSite, Mode
 from gradguard.infer.sites import Site
 from gradguard.infer.values import Cause, Rebound, Tensor, Term

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gradguard.frozen import dataclass
 from gradguard.infer.sites import Site
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from gradguard.frozen import dataclass
 
 Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 _LITERAL = re.compile(r"(?:\\\.|[\w\"'@=])+(?![*?])")

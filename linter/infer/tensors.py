@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from gradguard.frozen import dataclass
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import leaves_of, merge
 from gradguard.infer.modes import When

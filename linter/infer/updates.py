@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from gradguard.frozen import dataclass
 from gradguard.infer import bases
 from gradguard.infer.describe import describe, last_name
 from gradguard.infer.events import UpdateSkips

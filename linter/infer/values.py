@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from gradguard.frozen import dataclass
 from gradguard.infer.modes import GuardSite, When
 from gradguard.infer.sites import Site
 from gradguard.ir.nodes import Function

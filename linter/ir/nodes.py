@@ -7,7 +7,7 @@ its module, from which `gradguard.lower` finds the row and column when a finding
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gradguard.frozen import dataclass
 
 CHUNK = 1_000_000
 NOWHERE = -1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gradguard.frozen import dataclass
 from gradguard.ir.nodes import Body, ClassDef, Function, FunctionDef
 from gradguard.lower.later import LaterFunction
 from gradguard.lower.parts import Part, Parts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import warnings
-from dataclasses import dataclass
 
+from gradguard.frozen import dataclass
 from gradguard.lower.bindings import bound_names
 from gradguard.lower.newer import is_tame, may_be_newer
 from gradguard.lower.unreadable import Unreadable

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gradguard.frozen import dataclass
 from gradguard.ir.nodes import CHUNK
 from gradguard.lower.chunks import Chunk, first_row, pieces
 

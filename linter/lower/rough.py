@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from gradguard.frozen import dataclass
 
 _DOUBTFUL = ("\0", "\f", '\\"""', "\\'''")
 """What makes the ends of strings, or the columns of rows, hard to tell."""

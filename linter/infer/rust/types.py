@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from gradguard.frozen import dataclass
 
 _TOKEN = re.compile(r"'\w+|[A-Za-z_][\w:]*|->|[<>()\[\],;&*+=?]|\d+")
 _POINTERS = frozenset(

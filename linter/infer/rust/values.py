@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from gradguard.frozen import dataclass
 from gradguard.infer.sites import Site
 
 
