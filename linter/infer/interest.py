@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gradguard.infer.outlines import code_of, holds, literal_first, word
+from gradguard.infer.outlines import Patterns, code_of, holds, word
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
 from gradguard.sift.tokens import Clues
@@ -24,7 +24,7 @@ SINKS = frozenset(
     ]
 )
 MODES = frozenset(["no_grad", "inference_mode", "set_grad_enabled", "enable_grad"])
-_WORDS = literal_first(
+_WORDS = Patterns(
     "backward",
     r"grad\b",
     r"grad_\b",

@@ -8,14 +8,27 @@ from collections.abc import Iterator
 
 from gradguard.frozen import dataclass
 
-Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 _LITERAL = re.compile(r"(?:\\\.|[\w\"'@=])+(?![*?])")
 
 
-def literal_first(*texts: str) -> Patterns:
-    """Patterns that each start with a literal, and that literal: whether it is there at all is quickly told, and the
-    search for it is many times as fast as that for a choice."""
-    return tuple((_literal(text), re.compile(text)) for text in texts)
+class Patterns:
+    """Patterns that each start with a literal: whether that is there at all is quickly told, and the search for it is
+    many times as fast as that for a choice."""
+
+    def __init__(self, *texts: str) -> None:
+        """Takes the texts of the patterns."""
+        literals = [_literal(text) for text in texts]
+        groups: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+        for literal, text in zip(literals, texts, strict=True):
+            core = min((other for other in literals if other in literal), key=len)
+            groups.setdefault(core, []).append((literal, re.compile(text)))
+        self._by_core = tuple((core, tuple(group)) for core, group in groups.items())
+
+    def near(self, text: str) -> Iterator[re.Pattern[str]]:
+        """Those whose literals stand in a text."""
+        for core, group in self._by_core:
+            if core in text:
+                yield from (pattern for literal, pattern in group if literal in text)
 
 
 def _literal(text: str) -> str:
@@ -29,7 +42,7 @@ def word(word: str, after: str = "") -> str:
     return rf"{word}\b(?<!\w{word}){after}"
 
 
-SINK = literal_first(
+SINK = Patterns(
     r"\.backward\b",
     r"backward\s*\((?<!\wbackward\()(?<!def backward\()",
     r"manual_backward\b",
@@ -46,7 +59,7 @@ SINK = literal_first(
     "'grad'",
     word("closure", r"\s*\("),
 )
-HANDING = literal_first(
+HANDING = Patterns(
     word("Thread", r"\s*\("),
     r"\.submit\s*\(",
     r"map\s*\((?:(?<=return map\()|(?<== map\()|(?<==map\())",
@@ -57,23 +70,22 @@ HANDING = literal_first(
     r"=\s*\([^\n]*[)\]]\s+for\s",
 )
 """Work put off or handed to a thread: it matters to the function that does it, not to those that call it."""
-GUARDING = literal_first("no_grad", "inference_mode", "_grad_enabled", "enable_grad")
-SHAPING = (
-    *GUARDING,
-    *literal_first(
-        "detach",
-        r"\.data\b",
-        r"\.item\s*\(",
-        "argmax",
-        "requires_grad",
-        "Parameter",
-        r"nn\.(?<!\wnn\.)",
-        "optim",
-        word("yield"),
-        r"F\.(?<!\wF\.)",
-        r"torch\.(?<!\wtorch\.)",
-        r"loss(?<!\wloss)",
-    ),
+_GUARDS = ("no_grad", "inference_mode", "_grad_enabled", "enable_grad")
+GUARDING = Patterns(*_GUARDS)
+SHAPING = Patterns(
+    *_GUARDS,
+    "detach",
+    r"\.data\b",
+    r"\.item\s*\(",
+    "argmax",
+    "requires_grad",
+    "Parameter",
+    r"nn\.(?<!\wnn\.)",
+    "optim",
+    word("yield"),
+    r"F\.(?<!\wF\.)",
+    r"torch\.(?<!\wtorch\.)",
+    r"loss(?<!\wloss)",
 )
 """What decides whether a value can have a gradient."""
 ROW = re.compile(r"\n([ \t]*)(?:((?:async[ \t]+)?def[ \t]+(\w+))|(class\b|@|from\b|import\b|#)|[^\s)\]}])")
@@ -132,13 +144,11 @@ def _any(positions: list[int], parts: Parts) -> bool:
 
 def holds(text: str, patterns: Patterns) -> bool:
     """Whether a text holds one of the patterns."""
-    return any(literal in text and pattern.search(text) for literal, pattern in patterns)
+    return any(pattern.search(text) for pattern in patterns.near(text))
 
 
 def _places(text: str, patterns: Patterns) -> list[int]:
-    return sorted(
-        match.start() for literal, pattern in patterns if literal in text for match in pattern.finditer(text)
-    )
+    return sorted(match.start() for pattern in patterns.near(text) for match in pattern.finditer(text))
 
 
 def code_of(text: str) -> str:

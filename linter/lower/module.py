@@ -51,7 +51,9 @@ class Module:
         """Cuts the text; raises `Unreadable`."""
         self.source = source
         self._is_glance = reading is not Reading.LIBCST
-        text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        text = source.text.removeprefix("\ufeff")
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
         self._lines = text.split("\n")
         self._cut = _cut(text, self._lines, source, reading)
         self.chunks = self._cut.chunks
