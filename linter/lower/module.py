@@ -72,8 +72,12 @@ class Module:
 
     def bounds(self) -> list[tuple[int, int]]:
         """Where each chunk starts and ends in the rows joined by line ends."""
-        starts = [0, *accumulate(len(line) + 1 for line in self._lines)]
-        return [(starts[chunk.first_row - 1], starts[chunk.last_row]) for chunk in self.chunks]
+        ends = list(accumulate(map(len, self._lines), initial=0))
+        return [
+            # Each row has a line end behind it.
+            (ends[chunk.first_row - 1] + chunk.first_row - 1, ends[chunk.last_row] + chunk.last_row)
+            for chunk in self.chunks
+        ]
 
     def text(self, index: int) -> str:
         """The rows of a chunk, each with its line end."""
