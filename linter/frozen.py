@@ -14,9 +14,9 @@ else:
     import dataclasses
     from collections.abc import Callable
 
-    def dataclass(*, frozen: bool = False, slots: bool = False) -> Callable[[type], type]:
+    def dataclass(*, frozen: bool = False, slots: bool = False, eq: bool = True) -> Callable[[type], type]:
         """As that of the standard library."""
-        return dataclasses.dataclass(slots=slots, unsafe_hash=frozen)
+        return dataclasses.dataclass(slots=slots, eq=eq, unsafe_hash=frozen and eq)
 
 
 __all__ = ["dataclass"]
