@@ -30,6 +30,7 @@ from gradguard.infer.values import (
     Instance,
     Klass,
     Known,
+    Lineage,
     List,
     Literal,
     Super,
@@ -325,7 +326,8 @@ def parametrised(
     trainable = state.read(module.id, "#trainable")
     extra: list[Any] = []
     if trainable is None or (isinstance(trainable, Literal) and trainable.value):
-        extra = [Tensor(Track.LEAF, frame.run.fresh())]
+        weights_of = Lineage(root=module.id, trained=True)
+        extra = [Tensor(Track.LEAF, frame.run.fresh(), lineage=weights_of)]
         if state.mode.records is not False:
             frame.run.tracked_made += 1
         note_forward(frame, state, module, site)

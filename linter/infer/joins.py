@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from gradguard.infer.lineage import joined
 from gradguard.infer.modes import Mode, When
 from gradguard.infer.state import Fields, Layer, State, parted
 from gradguard.infer.values import Alternatives, Dict, List, Literal, Tensor, Track, Tuple, Unknown
@@ -151,15 +152,19 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Any:
             rebound=a.rebound or b.rebound,
             number=a.number and b.number,
             opaque=a.opaque or b.opaque,
+            lineage=joined(a, b),
         )
     tracks = {a.track, b.track}
     if tracks == {Track.UNTRACKED, Track.DATA}:
         first = a if a.track is Track.UNTRACKED else b
         return replace(
-            first, assumed=tuple(dict.fromkeys(a.assumed + b.assumed)), opaque=a.opaque or b.opaque
+            first,
+            assumed=tuple(dict.fromkeys(a.assumed + b.assumed)),
+            opaque=a.opaque or b.opaque,
+            lineage=joined(a, b),
         )
     if tracks <= {Track.TRACKED, Track.LEAF}:
-        return replace(a, track=Track.TRACKED, terms=(), inference=None)
+        return replace(a, track=Track.TRACKED, terms=(), inference=None, lineage=joined(a, b))
     return Unknown(next(_ids))
 
 

@@ -12,6 +12,7 @@ from gradguard.infer.describe import describe
 from gradguard.infer.events import ActivationCut, GuardMiscalled
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import merge
+from gradguard.infer.lineage import lineage_of
 from gradguard.infer.methods import handed
 from gradguard.infer.modes import GuardSite
 from gradguard.infer.optimized import note_optimized
@@ -27,6 +28,7 @@ from gradguard.infer.values import (
     Instance,
     Known,
     Lazy,
+    Lineage,
     Literal,
     Partial,
     Tensor,
@@ -245,7 +247,15 @@ def _gradient_function(
     if isinstance(creates, Literal) and not creates.value:
         gradient: Any = Tensor(Track.DATA, frame.run.fresh(), made=True)
     elif isinstance(creates, Literal) and state.mode.records:
-        gradient = Tensor(Track.TRACKED, frame.run.fresh(), made=True, would=True, depth=frame.depth)
+        parents = tuple([(lineage_of(one), 1) for one in walk(state, outputs)])
+        gradient = Tensor(
+            Track.TRACKED,
+            frame.run.fresh(),
+            made=True,
+            would=True,
+            depth=frame.depth,
+            lineage=Lineage("grad", parents),
+        )
     else:
         gradient = frame.run.unknown("grad")
     if isinstance(gradient, Tensor):
@@ -337,6 +347,9 @@ def _copy(
             frame.run.forced[fresh.origin] = (site, f"{verb}(..., requires_grad=True)", subject)
         return fresh
     copied = cut(frame, state, site, computed, verb)
+    if isinstance(copied, Tensor) and len(inside) > 1:
+        parents = tuple([(lineage_of(one), 1) for one in inside])
+        copied = replace(copied, lineage=Lineage(verb, parents, linear=True, cut=True))
     return _force(frame, state, copied, wanted, site, f"{verb}(..., requires_grad=True)")
 
 
@@ -404,7 +417,7 @@ def _construct(
     state.allocate(instance.id)
     classes.construct_outside(frame, state, instance, args, keywords)
     if facts.starts("optimizers.prefixes", path):
-        note_optimized(frame, state, args[0] if args else keywords.get("params"), site)
+        note_optimized(frame, state, args[0] if args else keywords.get("params"), site, instance.id)
         return instance
     if state.mode.inference and facts.starts("modules.prefixes", path):
         classes.mark_inference(frame, state, instance, "built", site)

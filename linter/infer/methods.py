@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradguard.infer import bases, calls, classes, iteration, sinks
+from gradguard.infer.constant_terms import note_cleared, note_optimizer_call, note_unknown_step
 from gradguard.infer.containers import dict_method, list_method
 from gradguard.infer.describe import describe, last_name
 from gradguard.infer.events import ThreadStarted
@@ -14,6 +15,7 @@ from gradguard.infer.guards import as_guard, enter_guard, enter_manager, guard_m
 from gradguard.infer.joins import either, join
 from gradguard.infer.modes import ON
 from gradguard.infer.objects import get_attribute
+from gradguard.infer.optimized import parameters_within
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.tensor_methods import tensor_method
@@ -223,6 +225,7 @@ def outside_method(
     if bases.is_module(frame, base):
         return module_method(frame, state, base, name, args, keywords, site, expr)
     if bases.is_optimizer(frame, base.klass):
+        note_optimizer_call(frame, base, name)
         if name == "step" and args:
             return calls.closure_in_mode(frame, state, args[0], [], site)
         return frame.run.unknown(name)
@@ -353,7 +356,10 @@ def module_method(
             return calls.call_instance(frame, state, base, args, keywords, site)
         case "forward":
             return classes.outside_forward(frame, state, base, args, keywords, site)
-        case "apply" | "state_dict" | "load_state_dict" | "zero_grad" | "buffers" | "named_buffers":
+        case "zero_grad":
+            note_cleared(frame, parameters_within(state, base))
+            return NONE
+        case "apply" | "state_dict" | "load_state_dict" | "buffers" | "named_buffers":
             return frame.run.unknown(name)
         case "log" | "log_dict" | "print" | "save_hyperparameters":
             return NONE
@@ -405,7 +411,8 @@ def unknown_method(
     if facts.has("threads.handing", name) and _is_pool(base, subject) and args:
         handed(frame, state, args[0], args[1:], site, name)
         return frame.run.unknown(name)
-    if name == "step" and args:
+    if name == "step":
+        note_unknown_step(frame, state, base, args)
         for arg in args:
             if isinstance(state.resolve(arg), Closure):
                 return calls.closure_in_mode(frame, state, arg, [], site)

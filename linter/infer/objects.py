@@ -11,6 +11,7 @@ from gradguard.infer.events import FlagMisplaced
 from gradguard.infer.flags import flag_assigned, freeze
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import either, merge
+from gradguard.infer.lineage import joined, lineage_of
 from gradguard.infer.state import State
 from gradguard.infer.tensors import Operation, cut, guarded_view, operate
 from gradguard.infer.values import (
@@ -144,7 +145,7 @@ def view_of(frame: Frame, state: State, site: Any, base: Any, name: str) -> Any:
             if base.track is Track.VIEW:
                 return replace(base, origin=frame.run.fresh())
         if base.track in (Track.UNTRACKED, Track.DATA):
-            return replace(base, origin=frame.run.fresh(), made=True, forced=None)
+            return replace(base, origin=frame.run.fresh(), made=True, forced=None, lineage=lineage_of(base))
     linear = frame.run.facts.has("tensor.linear", name)
     return operate(frame, state, site, (base,), Operation(name, linear=linear))
 
@@ -385,7 +386,12 @@ def written_into(frame: Frame, state: State, base: Tensor, value: Any, site: Any
         return
     if base.track in (Track.DATA, Track.UNTRACKED):
         if isinstance(value, Tensor) and value.track in (Track.TRACKED, Track.LEAF):
-            state.change(base, replace(base, track=Track.TRACKED, cause=None, trail=None, would=True))
+            state.change(
+                base,
+                replace(
+                    base, track=Track.TRACKED, cause=None, trail=None, would=True, lineage=joined(base, value)
+                ),
+            )
         elif isinstance(value, Unknown):
             state.change(base, replace(base, track=Track.CONDITIONAL, when=None, opaque=True))
         elif base.track is Track.DATA and isinstance(value, Tensor) and value.track is Track.UNTRACKED:

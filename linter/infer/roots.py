@@ -7,6 +7,7 @@ from typing import Any
 
 from gradguard.facts.tables import Facts
 from gradguard.infer import bases, calls, entering
+from gradguard.infer.constant_terms import settle_terms
 from gradguard.infer.events import BackwardAsked, Event, UntrackedReturned
 from gradguard.infer.frames import Frame
 from gradguard.infer.interest import is_interesting
@@ -58,6 +59,7 @@ def run_file(program: Program, facts: Facts, key: str) -> list[tuple[Event, Root
     _run_functions(top, state, key, mode)
     note_loops(top, state, key)
     note_training(run)
+    settle_terms(run)
     return [(_settled(run, event), root) for event, root in zip(run.events, run.roots, strict=True)]
 
 

@@ -36,7 +36,8 @@ class Ended(Exception):
 @dataclass(slots=True)
 class Run:
     """Shared by all frames: the program, the facts, what was seen so far. `roots` tells of each event in which
-    root it was seen."""
+    root it was seen. `constants` are the constant terms that were differentiated, `holdings` what each optimizer
+    holds, by its id."""
 
     program: Program
     facts: Facts
@@ -76,6 +77,8 @@ class Run:
     stack: list[Site] = field(default_factory=list)
     modes_before: dict[Site, Mode] = field(default_factory=dict)
     module_calls: dict[int, Any] = field(default_factory=dict)
+    constants: list[Any] = field(default_factory=list)
+    holdings: dict[int, Any] = field(default_factory=dict)
 
     def fresh(self) -> int:
         """A new id, higher than all before."""

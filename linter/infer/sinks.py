@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradguard.infer.constant_terms import close_windows, note_terms
 from gradguard.infer.events import (
     BackwardAsked,
     CallChain,
-    ConstantTerm,
     Event,
     FlagForced,
     GradientAsked,
@@ -72,11 +72,12 @@ def backward_asked(
 ) -> None:
     """`value.backward()`."""
     options = options_of(state, value)
+    close_windows(frame)
     if not options or any(_is_live(frame, option) for option in options):
         for option in options:
             _forced_unknown(frame, option, site)
             if isinstance(option, Tensor) and option.track is Track.TRACKED and len(options) == 1:
-                _constant_terms(frame, option, subject, site)
+                note_terms(frame, state, option, subject, site)
                 _lost_views(frame, state, option, subject, site, package)
             if isinstance(option, Tensor) and option.track is Track.TRACKED:
                 frame.run.live.append((site, frame.run.root))
@@ -111,13 +112,6 @@ def _lost_views(frame: Frame, state: State, tensor: Tensor, subject: str, site: 
     """Guarded views of values that nothing else uses: what lies behind them gets no gradient."""
     for view in tensor.views:
         frame.run.emit(BackwardAsked(view, subject, site, state.mode, chain_of(frame), package))
-
-
-def _constant_terms(frame: Frame, tensor: Tensor, subject: str, site: Site) -> None:
-    for term in tensor.terms:
-        if term.cause.source in tensor.parts:
-            continue
-        frame.run.emit(ConstantTerm(term, subject, site))
 
 
 def gradient_asked(

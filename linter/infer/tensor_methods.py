@@ -8,6 +8,7 @@ from typing import Any
 from gradguard.infer import sinks
 from gradguard.infer.flags import set_flag
 from gradguard.infer.frames import Frame
+from gradguard.infer.lineage import lineage_of
 from gradguard.infer.objects import member_of_opaque, view_of, written_into
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
@@ -101,7 +102,9 @@ def _identity(frame: Frame, state: State, base: Tensor, name: str, args: list[An
     if name == "to" and _is_integer_type(state, args):
         return cut(frame, state, site, base, "to", integer=True)
     if base.track in (Track.UNTRACKED, Track.DATA, Track.VIEW):
-        return replace(base, origin=frame.run.fresh(), made=True, opaque=base.opaque)
+        return replace(
+            base, origin=frame.run.fresh(), made=True, opaque=base.opaque, lineage=lineage_of(base)
+        )
     if base.track is Track.LEAF and state.mode.records:
         may_be_itself = name in MAYBE_ITSELF
         return Tensor(
@@ -112,6 +115,7 @@ def _identity(frame: Frame, state: State, base: Tensor, name: str, args: list[An
             converted=None if may_be_itself else base.converted,
             opaque=may_be_itself,
             depth=frame.depth,
+            lineage=lineage_of(base),
         )
     if state.mode.records is False:
         return frame.run.unknown(name) if base.track is not Track.CONDITIONAL else base

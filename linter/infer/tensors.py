@@ -10,6 +10,7 @@ from typing import Any
 from gradguard.frozen import dataclass
 from gradguard.infer.frames import Frame
 from gradguard.infer.joins import leaves_of, merge
+from gradguard.infer.lineage import LESSENING, lineage_of
 from gradguard.infer.modes import When
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
@@ -18,6 +19,7 @@ from gradguard.infer.values import (
     Cause,
     Dict,
     Instance,
+    Lineage,
     List,
     Literal,
     Tensor,
@@ -79,31 +81,59 @@ def walk(state: State, value: Any, depth: int = 0) -> Iterable[Any]:
 
 def operate(frame: Frame, state: State, site: Site, operands: Iterable[Any], operation: Operation) -> Any:
     """The result of a differentiable operation without parameters of its own."""
+    operands = tuple(operands)
     values = [one for operand in operands for one in walk(state, operand)]
     tensors = [v for v in values if isinstance(v, Tensor)]
-    unknown = any(isinstance(v, Unknown) for v in values)
+    unknown = len(tensors) < len(values)
     records = state.mode.records
     if operation.saves and records is not False:
         _note_inference(frame, state, site, tensors, operation)
+    if unknown and not tensors and records:
+        return frame.run.unknown(operation.name)
+    lineage = _lineage(state, operands, values, operation)
     if records is False:
-        return _unrecorded(frame, state, site, tensors, operation)
+        return _unrecorded(frame, state, site, tensors, operation, lineage)
     live = [t for t in tensors if t.track in (Track.TRACKED, Track.LEAF)]
     if live:
-        result = _tracked(frame, site, tensors, operation)
+        result = _tracked(frame, site, tensors, operation, lineage)
         if records is None:
             return _conditional(frame, state, site, result, opaque=False)
         return result
     if unknown:
         if records is None:
             blank = Tensor(
-                Track.UNTRACKED, frame.run.fresh(), made=True, lossy=operation.lossy, depth=frame.depth
+                Track.UNTRACKED,
+                frame.run.fresh(),
+                made=True,
+                lossy=operation.lossy,
+                depth=frame.depth,
+                lineage=lineage,
             )
             return _conditional(frame, state, site, blank, opaque=True)
         return frame.run.unknown(operation.name)
-    return _dependent(frame, site, tensors, operation)
+    return _dependent(frame, site, tensors, operation, lineage)
 
 
-def _tracked(frame: Frame, site: Site, tensors: list[Tensor], operation: Operation) -> Tensor:
+def _lineage(state: State, operands: tuple[Any, ...], values: list[Any], operation: Operation) -> Lineage:
+    """What the result is computed from; a linear operation knows the signs of its operands."""
+    if not operation.linear:
+        return Lineage(operation.name, tuple([(lineage_of(value), 1) for value in values]))
+    negative = [isinstance(one, Literal) and _is_negative(one.value) for one in operands]
+    sign = -1 if operation.name == "neg" or negative.count(True) % 2 else 1
+    parents: list[tuple[Lineage, int]] = []
+    for position, operand in enumerate(operands):
+        own = -sign if position and operation.name in LESSENING else sign
+        parents.extend([(lineage_of(value), own) for value in walk(state, operand)])
+    return Lineage(operation.name, tuple(parents), linear=True)
+
+
+def _is_negative(constant: Any) -> bool:
+    return isinstance(constant, int | float) and constant < 0
+
+
+def _tracked(
+    frame: Frame, site: Site, tensors: list[Tensor], operation: Operation, lineage: Lineage
+) -> Tensor:
     terms: tuple[Term, ...] = ()
     parts: frozenset[int] = frozenset()
     if operation.linear:
@@ -125,6 +155,7 @@ def _tracked(frame: Frame, site: Site, tensors: list[Tensor], operation: Operati
         terms=terms[:8],
         parts=parts,
         depth=frame.depth,
+        lineage=lineage,
     )
 
 
@@ -157,7 +188,12 @@ def guard_cause(frame: Frame, state: State, site: Site, verb: str = "") -> Cause
 
 
 def _unrecorded(
-    frame: Frame, state: State, site: Site, tensors: list[Tensor], operation: Operation
+    frame: Frame,
+    state: State,
+    site: Site,
+    tensors: list[Tensor],
+    operation: Operation,
+    lineage: Lineage,
 ) -> Tensor:
     would = any(t.track in TENSOR_LIKE or t.would for t in tensors)
     earlier = [t for t in tensors if t.track is Track.UNTRACKED and t.would and t.cause is not None]
@@ -170,6 +206,7 @@ def _unrecorded(
         inference=site if state.mode.inference else None,
         number=bool(tensors) and all(t.number for t in tensors),
         depth=frame.depth,
+        lineage=lineage,
     )
     if earlier:
         return replace(blank, cause=earlier[0].cause, trail=earlier[0].trail, assumed=())
@@ -180,14 +217,16 @@ def _unrecorded(
     )
 
 
-def _dependent(frame: Frame, site: Site, tensors: list[Tensor], operation: Operation) -> Any:
+def _dependent(
+    frame: Frame, site: Site, tensors: list[Tensor], operation: Operation, lineage: Lineage
+) -> Any:
     """Nothing tracked went in: the result is what its operands are."""
     run = frame.run
     forced = [t for t in tensors if t.track is Track.FORCED]
     if forced:
         if operation.linear:
-            return replace(forced[0], origin=run.fresh(), made=True)
-        return Tensor(Track.TRACKED, run.fresh(), made=True, depth=frame.depth)
+            return replace(forced[0], origin=run.fresh(), made=True, lineage=lineage)
+        return Tensor(Track.TRACKED, run.fresh(), made=True, depth=frame.depth, lineage=lineage)
     made = partial(
         replace,
         origin=run.fresh(),
@@ -197,6 +236,7 @@ def _dependent(frame: Frame, site: Site, tensors: list[Tensor], operation: Opera
         depth=frame.depth,
         opaque=False,
         size=None,
+        lineage=lineage,
     )
     views = [t for t in tensors if t.track is Track.VIEW]
     if views:
@@ -251,6 +291,7 @@ def cut(
     source = next((t for t in tensors if t.track in TENSOR_LIKE or t.would), tensors[0] if tensors else None)
     unknown = next((v for v in values if isinstance(v, Unknown)), None)
     run = frame.run
+    lineage = Lineage(verb, tuple([(lineage_of(one), 1) for one in values]), linear=not integer, cut=True)
     inference = source.inference if source is not None and verb in SHARING else None
     if state.mode.inference and verb != "detach":
         inference = site
@@ -263,9 +304,10 @@ def cut(
             inference=inference,
             opaque=False,
             size=None,
+            lineage=lineage,
         )
     if source is not None and source.track is Track.DATA and unknown is None:
-        return replace(source, origin=run.fresh(), number=number, integer=integer, made=True)
+        return replace(source, origin=run.fresh(), number=number, integer=integer, made=True, lineage=lineage)
     origin = source.origin if source is not None else (unknown.origin if unknown else 0)
     would = source is not None and source.track in TENSOR_LIKE
     cause = Cause("cut", site, verb, None, frame.depth, frame.calls, origin, integer, function=frame.identity)
@@ -284,6 +326,7 @@ def cut(
         lossy=source.lossy if source is not None else False,
         depth=frame.depth,
         opaque=unknown is not None,
+        lineage=lineage,
     )
 
 
@@ -296,7 +339,9 @@ def sum_of(frame: Frame, state: State, site: Site, left: Any, right: Any, name: 
     for side in (left, right):
         for tensor in walk(state, side):
             if _is_constant_term(tensor):
-                terms.append(Term(tensor.cause, tensor.trail, tensor.assumed, site, frame.depth))
+                terms.append(
+                    Term(tensor.cause, tensor.trail, tensor.assumed, site, frame.depth, tensor.lineage)
+                )
     return replace(result, terms=tuple(terms[:8]))
 
 
@@ -326,6 +371,7 @@ def guarded_view(frame: Frame, state: State, site: Site, base: Tensor, name: str
         made=True,
         depth=frame.depth,
         inference=None,
+        lineage=lineage_of(base),
     )
 
 

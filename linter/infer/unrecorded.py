@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from gradguard.infer.frames import Frame
+from gradguard.infer.lineage import lineage_of
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
 from gradguard.infer.tensors import Operation, guard_cause, operate, walk
 from gradguard.infer.values import (
+    Lineage,
     Tensor,
     Track,
     Trail,
@@ -39,6 +41,7 @@ def unknown_unrecorded(frame: Frame, state: State, operands: list[Any], site: Si
         lossy="loss" in name.lower() or frame.run.facts.has("assume.criteria", name.lower()),
         inference=site if state.mode.inference else None,
         depth=frame.depth,
+        lineage=Lineage(name, tuple([(lineage_of(one), 1) for one in tensors])),
     )
 
 

@@ -55,6 +55,23 @@ class Trail:
     length: int = 1
 
 
+@dataclass(slots=True, eq=False)
+class Lineage:
+    """What a value was computed from, whether or not a gradient can pass: a graph that is read only when asked.
+
+    `parents` have the sign with which they go into a `linear` step. A value that was not computed has none: its
+    `root` is the module or leaf (`trained`), or the value itself. `cut`: the graph was dropped here.
+    """
+
+    name: str = ""
+    parents: tuple[tuple[Lineage, int], ...] = ()
+    linear: bool = False
+    cut: bool = False
+    root: int = 0
+    trained: bool = False
+    opaque: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A constant summand of a tracked sum: why it is constant, where it is added, and at what call depth."""
@@ -64,6 +81,7 @@ class Term:
     assumed: tuple[str, ...]
     site: Site
     depth: int = 0
+    lineage: Lineage | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +124,7 @@ class Tensor:
     size: int | None = None
     bound: bool = False
     views: tuple[Tensor, ...] = ()
+    lineage: Lineage | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
