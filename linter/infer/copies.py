@@ -29,7 +29,8 @@ def _deeply(frame: Frame, state: State, value: Any, made: dict[int, Any]) -> Any
         case Tuple(items=items):
             return Tuple(tuple([_deeply(frame, state, item, made) for item in items]))
         case Tensor():
-            return replace(value, origin=frame.run.fresh())
+            inference = value.inference if state.mode.inference else None
+            return replace(value, origin=frame.run.fresh(), inference=inference)
         case Instance() | List() | Dict():
             if value.id not in made:
                 made[value.id] = replace(value, id=_allocated(frame, state, value.id))

@@ -395,7 +395,7 @@ def written_into(frame: Frame, state: State, base: Tensor, value: Any, site: Any
         elif isinstance(value, Unknown):
             state.change(base, replace(base, track=Track.CONDITIONAL, when=None, opaque=True))
         elif base.track is Track.DATA and isinstance(value, Tensor) and value.track is Track.UNTRACKED:
-            state.change(base, replace(value, origin=base.origin))
+            state.change(base, replace(value, origin=base.origin, inference=base.inference))
 
 
 __all__ = ["freeze", "get_attribute", "get_item", "set_attribute", "set_item"]

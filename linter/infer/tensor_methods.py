@@ -19,6 +19,7 @@ PAIRED = frozenset({"max", "min", "median", "mode", "nanmedian", "aminmax"})
 ALWAYS_PAIRED = frozenset({"topk", "sort", "kthvalue", "cummax", "cummin"})
 ROWS = frozenset({"unbind", "split", "chunk", "tensor_split", "hsplit", "vsplit", "split_with_sizes"})
 MAYBE_ITSELF = frozenset({"to", "cpu", "float", "type", "type_as", "contiguous"})
+NEVER_COPYING = frozenset({"retain_grad", "data_ptr"})
 FILLING = frozenset(
     {"zero_", "fill_", "normal_", "uniform_", "exponential_", "random_", "bernoulli_", "cauchy_"}
 )
@@ -102,8 +103,15 @@ def _identity(frame: Frame, state: State, base: Tensor, name: str, args: list[An
     if name == "to" and _is_integer_type(state, args):
         return cut(frame, state, site, base, "to", integer=True)
     if base.track in (Track.UNTRACKED, Track.DATA, Track.VIEW):
+        # A copy made outside of the guard is an ordinary tensor, and whether this copies is not known.
+        inference = base.inference if state.mode.inference or name in NEVER_COPYING else None
         return replace(
-            base, origin=frame.run.fresh(), made=True, opaque=base.opaque, lineage=lineage_of(base)
+            base,
+            origin=frame.run.fresh(),
+            made=True,
+            opaque=base.opaque,
+            inference=inference,
+            lineage=lineage_of(base),
         )
     if base.track is Track.LEAF and state.mode.records:
         may_be_itself = name in MAYBE_ITSELF
