@@ -44,12 +44,14 @@ from gradguard.ir import nodes as ir
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """One run of a trainable module: the mode, the call, the frame that made it and the root of the run."""
+    """One run of a trainable module: the mode, the call, the frame that made it, the root of the run, and whether a
+    setting decided that it runs like this."""
 
     mode: Mode
     site: Site
     frame: Frame
     root: Any
+    settled: bool
 
 
 def bind(frame: Frame, state: State, owner: Any, klass: Any, value: Any, site: Site) -> Any:
@@ -370,7 +372,11 @@ def mark_inference(frame: Frame, state: State, module: Instance, how: str, site:
 
 def note_forward(frame: Frame, state: State, module: Instance, site: Site) -> None:
     """Remember under which modes a trainable module ran."""
-    frame.run.module_calls.setdefault(module.id, []).append(Forward(state.mode, site, frame, frame.run.root))
+    guard = state.mode.guard
+    settled = frame.settled > 0 or (guard is not None and guard.varies)
+    frame.run.module_calls.setdefault(module.id, []).append(
+        Forward(state.mode, site, frame, frame.run.root, settled)
+    )
 
 
 def _sequential(frame: Frame, state: State, module: Instance, args: list[Any], site: Site) -> Any:

@@ -142,6 +142,7 @@ def open_frame(
         (*frame.functions, function.name),
         klass=closure.owner if isinstance(closure.owner, Klass) else frame.klass,
         identity=function.at,
+        settled=frame.settled,
     )
     entry = state.mode
     for wrap in closure.wraps:

@@ -16,12 +16,13 @@ from gradguard.infer.objects import get_attribute, get_item
 from gradguard.infer.scopes import assign, lookup
 from gradguard.infer.state import State
 from gradguard.infer.tensors import Operation, cut, operate, sum_of, walk
-from gradguard.infer.truths import as_test, assume, compare, negate, truth
+from gradguard.infer.truths import as_test, assume, compare, is_setting, negate, truth
 from gradguard.infer.values import (
     NONE,
     Both,
     Closure,
     Dict,
+    Guard,
     Lazy,
     List,
     Literal,
@@ -220,7 +221,13 @@ def _choice(frame: Frame, state: State, expr: ir.Choice) -> Any:
     test = evaluate(frame, state, expr.test)
     known = truth(state, test)
     if known is not None:
-        return evaluate(frame, state, expr.then if known else expr.other)
+        settles = is_setting(frame, expr.test)
+        frame.settled += settles
+        value = evaluate(frame, state, expr.then if known else expr.other)
+        frame.settled -= settles
+        if settles and isinstance(value, Guard):
+            return replace(value, site=replace(value.site, varies=True))
+        return value
     condition = as_test(state, test)
     then_state = state.fork()
     assume(then_state, condition, True)

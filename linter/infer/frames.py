@@ -35,7 +35,10 @@ class Yielded:
 
 @dataclass(slots=True)
 class Frame:
-    """One call. `scopes` are heap ids, innermost last; `calls` the call sites that lead here, outermost first."""
+    """One call. `scopes` are heap ids, innermost last; `calls` the call sites that lead here, outermost first.
+
+    `settled` counts the branches around the present place that a setting has decided.
+    """
 
     run: Run
     module: str
@@ -53,6 +56,7 @@ class Frame:
     outer_names: dict[str, int] = field(default_factory=dict)
     guards: list[Any] = field(default_factory=list)
     statement: Site | None = None
+    settled: int = 0
 
     @property
     def depth(self) -> int:

@@ -20,7 +20,7 @@ from gradguard.infer.scopes import assign, lookup, named, rebinding, scope_for, 
 from gradguard.infer.sinks import ANYWHERE
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
-from gradguard.infer.truths import as_test, assume, truth
+from gradguard.infer.truths import as_test, assume, is_setting, truth
 from gradguard.infer.values import NONE, Lazy, List, Literal, Tensor, Test, Track, Tuple
 from gradguard.ir import nodes as ir
 from gradguard.ir.walk import walk
@@ -94,7 +94,14 @@ def _if(frame: Frame, state: State, statement: ir.If) -> State | None:
     test = evaluate(frame, state, statement.test)
     known = truth(state, test)
     if known is not None:
-        return execute(frame, state, statement.then if known else statement.other)
+        taken, left = (statement.then, statement.other) if known else (statement.other, statement.then)
+        if not is_setting(frame, statement.test):
+            return execute(frame, state, taken)
+        frame.settled += 1
+        end = execute(frame, state, taken)
+        if not (left and isinstance(left[-1], ir.Return | ir.Raise)):
+            frame.settled -= 1
+        return end
     other = _split(frame, state, as_test(state, test))
     then_end = execute(frame, state, statement.then)
     other_end = execute(frame, other, statement.other)

@@ -29,7 +29,7 @@ def _note_guarded(run: Run, identity: int, forwards: list[Forward]) -> None:
         return
     for one in forwards:
         guard = one.mode.guard
-        if guard is not None and guard.form != "hook":
+        if guard is not None and guard.form != "hook" and not one.settled:
             site = _place(one, guard)
             run.emit(TrainableOnlyGuarded(_name(one), guard, site, run.optimized[identity]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradguard.infer.frames import Frame
 from gradguard.infer.modes import When
 from gradguard.infer.state import State
 from gradguard.infer.values import (
@@ -26,8 +27,27 @@ from gradguard.infer.values import (
     Tuple,
     Unknown,
 )
+from gradguard.ir import nodes as ir
 
 _OBJECTS = (Closure, Klass, Guard, Bound, Module, Partial)
+
+
+def is_setting(frame: Frame, test: ir.Expr) -> bool:
+    """Whether a condition asks for an attribute or a parameter that somebody sets, not whether something is there."""
+    match test:
+        case ir.Name(id=name):
+            closure = frame.closure
+            return closure is not None and any(param.name == name for param in closure.function.params)
+        case ir.Attr():
+            return True
+        case ir.Item(base=base):
+            return isinstance(base, ir.Name | ir.Attr)
+        case ir.Logic(operands=operands):
+            return any(is_setting(frame, operand) for operand in operands)
+        case ir.Compare(op=op, left=left) if op not in ("is", "is-not"):
+            return is_setting(frame, left)
+        case _:
+            return False
 
 
 def truth(state: State, value: Any) -> bool | None:
