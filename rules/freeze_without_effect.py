@@ -9,22 +9,23 @@ from gradguard.judge.draft import Draft
 from gradguard.rule import Rule
 
 _MESSAGES = {
-    "module": "`{subject}.requires_grad` is an attribute that nobody reads: the module's parameters keep their flag",
-    "misspelt": "`{name}` is a new attribute: `requires_grad` of `{subject}` stays as it was",
-    "uncalled": "`{subject}.requires_grad_` is named and not called",
-    "overwritten": "`{subject}.requires_grad_` is a method: this overwrites it and sets no flag",
+    "module": "`{attribute}` is an attribute that nobody reads: the module's parameters keep their flag",
+    "misspelt": "`{name}` is a new attribute: `{flag}` stays as it was",
+    "uncalled": "`{attribute}` is named and not called",
+    "overwritten": "`{attribute}` is a method: this overwrites it and sets no flag",
 }
 _HELP = {
-    "module": "call `{subject}.requires_grad_(False)`",
+    "module": "call `{flag}_(False)`",
     "misspelt": "did you mean `requires_grad`?",
-    "uncalled": "call it: `{subject}.requires_grad_(False)`",
-    "overwritten": "call it: `{subject}.requires_grad_(False)`",
+    "uncalled": "call it: `{flag}_(False)`",
+    "overwritten": "call it: `{flag}_(False)`",
 }
 
 
 def check(event: FlagMisplaced) -> Iterator[Draft]:
     """One draft for each fault that the event tells of."""
-    words = {"subject": event.subject or "it", "name": event.name}
+    of = f"{event.subject}." if event.subject else ""
+    words = {"name": event.name, "attribute": of + event.name, "flag": f"{of}requires_grad"}
     yield Draft(event.site, _MESSAGES[event.how].format(**words), help=_HELP[event.how].format(**words))
 
 

@@ -40,6 +40,8 @@ def call_builtin(
     expr: ir.Call | None,
 ) -> Any:
     """The value of a call of the builtin `name`."""
+    if name == "setattr":
+        return _setattr(frame, state, args, site, expr)
     handler = _HANDLERS.get(name)
     if handler is not None:
         return handler(frame, state, args, keywords, site)
@@ -170,13 +172,14 @@ def _getattr(frame: Frame, state: State, args: list[Any], keywords: dict[str, An
     return get_attribute(frame, state, args[0], name.value, expr)
 
 
-def _setattr(frame: Frame, state: State, args: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+def _setattr(frame: Frame, state: State, args: list[Any], site: Site, expr: ir.Call | None) -> Any:
     from gradguard.infer.objects import set_attribute
 
     if len(args) == 3:
         name = state.resolve(args[1])
         if isinstance(name, Literal) and isinstance(name.value, str):
-            target = ir.Attr(ir.Name("", site.at), name.value, site.at)
+            written = expr.args[0].value if expr is not None and len(expr.args) == 3 else None
+            target = ir.Attr(written or ir.Name("", site.at), name.value, site.at)
             set_attribute(frame, state, args[0], target, args[2])
     return NONE
 
@@ -266,7 +269,6 @@ _HANDLERS = {
     "next": _next,
     "iter": _iter,
     "getattr": _getattr,
-    "setattr": _setattr,
     "hasattr": _hasattr,
     "isinstance": _isinstance,
     "callable": _callable,
