@@ -12,15 +12,28 @@ BUILT_IN = ("tenferro", "tch", "candle", "burn")
 
 # section -> keys that hold lists of names; functions are told as `Type::function` or by their whole path
 LISTS: dict[str, tuple[str, ...]] = {
-    "types": ("tensor", "leaf", "runtime", "session", "guard", "table", "plain", "module"),
+    "types": (
+        "tensor",
+        "leaf",
+        "runtime",
+        "session",
+        "guard",
+        "table",
+        "plain",
+        "module",
+        "stateless",
+        "config",
+    ),
     "guards": ("methods", "functions", "closures", "enabling"),
     "leaves": ("methods", "functions", "markers"),
     "constants": ("methods", "functions"),
     "sessions": ("methods",),
     "queries": ("methods",),
     "cuts": ("methods",),
-    "tensor": ("plain", "identities"),
+    "modules": ("runs", "applies", "makers", "builds", "inits"),
+    "tensor": ("plain", "identities", "whole"),
     "backward": ("methods", "takers"),
+    "assume": ("data",),
     "gradient": ("reads", "lookups", "layers"),
 }
 SCALARS = {"language": str, "profile": str, "packages": list, "unchecked": bool}

@@ -7,10 +7,10 @@ from typing import Any
 
 from gradguard.infer.frames import Exit
 from gradguard.infer.run import CALL_DEPTH, RECURSION, Ended
-from gradguard.infer.rust import branches, library, lifetimes, operations, places, standard
+from gradguard.infer.rust import branches, exchanges, library, lifetimes, operations, places, standard
 from gradguard.infer.rust.session import RustFrame, Watch
-from gradguard.infer.rust.spaces import TypeInfo, method_of
-from gradguard.infer.rust.types import NO_TYPE, parse_type
+from gradguard.infer.rust.spaces import Found, TypeInfo, method_of
+from gradguard.infer.rust.types import NO_TYPE, Type, parse_type, with_self
 from gradguard.infer.rust.values import Counted, Presence, Variant
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
@@ -20,6 +20,8 @@ from gradguard.ir import nodes as ir
 
 _LEAVING = frozenset(("panic!", "unreachable!", "todo!", "unimplemented!"))
 _FAILING = frozenset(("bail!",))
+_DERIVED = frozenset(("new", "default"))
+"""What a derive writes: functions that give a value of their own type."""
 
 
 def evaluate_call(frame: RustFrame, state: State, expr: ir.Call) -> Any:
@@ -124,8 +126,7 @@ def _path_call(frame: RustFrame, state: State, expr: ir.Call, name: str, site: S
     found = frame.session.spaces.find(frame.space, name, frame.owner)
     match found.kind:
         case "function" if found.function is not None and found.space is not None:
-            closure = Closure(found.function, found.space.key, (), owner=(found.space, found.owner))
-            return call_value(frame, state, closure, args, site)
+            return call_value(frame, state, _function_of(frame, found), args, site)
         case "variant":
             return Variant(found.path, tuple(args))
         case "type" if found.owner is not None:
@@ -135,6 +136,9 @@ def _path_call(frame: RustFrame, state: State, expr: ir.Call, name: str, site: S
             state.allocate(identity, {str(index): value for index, value in enumerate(args)})
             return Instance(identity, found.owner)
         case "outside":
+            moved = exchanges.by_function(frame, state, expr, name, args) if "mem::" in found.path else ()
+            if moved:
+                return moved[0]
             known = standard.function(frame, state, found.path, args, site)
             if known is None:
                 known = library.function(frame, state, found.path, args, expr, site)
@@ -142,7 +146,21 @@ def _path_call(frame: RustFrame, state: State, expr: ir.Call, name: str, site: S
                 return known
     operations.escaped(frame, state, args)
     foreign(frame, state, args, site)
+    if found.kind == "unknown" and found.owner is not None and found.path in _DERIVED:
+        return places.unknown_of(frame, Type(found.owner.name, (), found.owner.name), found.path)
     return frame.run.unknown(name.rsplit("::", 1)[-1])
+
+
+def _function_of(frame: RustFrame, found: Found) -> Closure:
+    """The function that a path leads to; of a trait's, that of the only type that has the trait."""
+    function, space, owner = found.function, found.space, found.owner
+    assert function is not None and space is not None
+    if owner is not None and owner.kind == "trait":
+        method = method_of(frame.session.spaces, owner, function.name)
+        if method is not None:
+            owner, function = method
+            space = owner.space
+    return Closure(function, space.key, (), owner=(space, owner))
 
 
 def foreign(frame: RustFrame, state: State, args: list[Any], site: Site) -> None:
@@ -245,12 +263,12 @@ def call_value(frame: RustFrame, state: State, callee: Any, args: list[Any], sit
         return frame.run.unknown()
     function = callee.function
     depth = sum(1 for one in frame.run.stack if one == Site(callee.module, function.at))
-    if len(frame.run.stack) >= CALL_DEPTH or depth > RECURSION:
+    if len(frame.run.stack) >= CALL_DEPTH or depth > RECURSION or not function.body:
         operations.escaped(frame, state, args)
-        return places.unknown_of(frame, _returned_type(function), function.name)
+        return places.unknown_of(frame, _returned_type(callee), function.name)
     if callee.kind != "closure" and not _is_worth_following(frame, state, function, args):
         operations.escaped(frame, state, args)
-        return places.unknown_of(frame, _returned_type(function), function.name)
+        return places.unknown_of(frame, _returned_type(callee), function.name)
     return enter(frame, state, callee, args, site)
 
 
@@ -263,10 +281,12 @@ def _is_worth_following(frame: RustFrame, state: State, function: ir.Function, a
     return frame.session.relevance.matters(function)
 
 
-def _returned_type(function: ir.Function) -> Any:
-    match function.returns:
+def _returned_type(callee: Closure) -> Any:
+    match callee.function.returns:
         case ir.Name(id=written):
-            return parse_type(written)
+            _, owner = callee.owner if isinstance(callee.owner, tuple) else (None, None)
+            found = parse_type(written)
+            return with_self(found, owner.name) if isinstance(owner, TypeInfo) else found
         case _:
             return NO_TYPE
 
@@ -290,7 +310,7 @@ def enter(frame: RustFrame, state: State, callee: Closure, args: list[Any], site
             _conclude(frame, inner)
     lifetimes.own(frame.session, lifetimes.held_by(frame.session, state, value))
     if isinstance(value, Unknown) and not value.role and callee.kind != "closure":
-        return places.unknown_of(frame, _returned_type(function), function.name)
+        return places.unknown_of(frame, _returned_type(callee), function.name)
     return value
 
 

@@ -9,7 +9,7 @@ from gradguard.infer import sinks, tensors
 from gradguard.infer.describe import describe
 from gradguard.infer.events import BackwardAsked, ParameterRebound
 from gradguard.infer.joins import leaves_of
-from gradguard.infer.rust import lifetimes, operations, places
+from gradguard.infer.rust import lifetimes, modules, operations, places
 from gradguard.infer.rust.session import ALIVE, RustFrame, guard_site
 from gradguard.infer.rust.spellings import WRAPPERS
 from gradguard.infer.rust.values import Counted, Handle, Slot, Table
@@ -30,11 +30,20 @@ def method(
             found = _method(frame, state, crate, receiver, name, args, expr, site)
             if found is not None:
                 return found
-        if crate.has("backward.takers", name) and args and operations.is_tensor(frame, args[-1]):
+        found = modules.method(frame, state, crate, receiver, name, args, site)
+        if found is not None:
+            return found
+        taken = _taken(frame, args) if crate.has("backward.takers", name) else None
+        if taken is not None:
             frame.watch.looked = True
-            _backward(frame, state, crate, args[-1], expr, site)
+            _backward(frame, state, crate, args[taken], expr, site, taken)
             return frame.run.unknown()
     return None
+
+
+def _taken(frame: RustFrame, args: list[Any]) -> int | None:
+    """Which argument a method differentiates: the first tensor."""
+    return next((index for index, one in enumerate(args) if operations.is_tensor(frame, one)), None)
 
 
 def _may_be_of(frame: RustFrame, crate: Crate, receiver: Any, name: str) -> bool:
@@ -61,7 +70,7 @@ def _kind(frame: RustFrame, crate: Crate, receiver: Any) -> str:
         case Table():
             return "table"
     name = places.type_of(frame, receiver).name
-    for kind in ("tensor", "runtime", "session", "table", "guard", "plain", "module"):
+    for kind in ("tensor", "runtime", "session", "table", "guard", "plain", "module", "stateless", "config"):
         if crate.has(f"types.{kind}", name):
             return kind
     return "tensor" if crate.has("types.leaf", name) else "unknown"
@@ -80,7 +89,7 @@ def _method(
     kind = _kind(frame, crate, receiver)
     subject = describe(expr.func.base) if isinstance(expr.func, ir.Attr) else ""
     match kind:
-        case "plain" | "guard" | "module":
+        case "plain" | "guard" | "module" | "stateless" | "config":
             return None
         case "table":
             return _table(frame, crate, receiver, name, args, expr, site)
@@ -180,10 +189,18 @@ def _tracks(state: State, receiver: Any) -> Any:
     return Unknown(0)
 
 
-def _backward(frame: RustFrame, state: State, crate: Crate, value: Any, expr: ir.Call, site: Site) -> Any:
+def _backward(
+    frame: RustFrame,
+    state: State,
+    crate: Crate,
+    value: Any,
+    expr: ir.Call,
+    site: Site,
+    taken: int | None = None,
+) -> Any:
     receiver: ir.Expr = expr.func.base if isinstance(expr.func, ir.Attr) else expr
-    if crate.has("backward.takers", expr.func.name if isinstance(expr.func, ir.Attr) else ""):
-        receiver = expr.args[-1].value
+    if taken is not None:
+        receiver = expr.args[taken].value
     frame.session.activity += 1
     frame.watch.asked.append(site)
     options = sinks.options_of(state, value)
@@ -260,12 +277,18 @@ def _associated(
         return Handle("runtime")
     is_type = any(kind in names for key, names in crate.lists.items() if key.startswith("types."))
     if not is_type:
+        module = modules.made(frame, crate, parts)
+        if module is not None:
+            return module
         return _free(frame, state, name, args, site) if kind[:1].islower() else None
     if crate.has("types.tensor", kind) and args and operations.is_tensor(frame, args[0]):
         as_method = ir.Call(ir.Attr(expr.args[0].value, name, expr.at), expr.args[1:], expr.at)
         return _method(frame, state, crate, args[0], name, args[1:], as_method, site)
     if crate.has("types.tensor", kind):
         return operations.operate(frame, state, args, name, site)
+    if modules.is_kind(crate, kind) and crate.has("modules.runs", name) and len(args) > 1:
+        written = places.type_of(frame, args[0]).name
+        return modules.run(frame, state, crate, written or kind, args[1:], name, site)
     return Unknown(frame.run.fresh(), name, kind)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 from gradguard.infer.describe import describe
 from gradguard.infer.frames import Exit
 from gradguard.infer.run import Ended
-from gradguard.infer.rust import branches, lifetimes, slots
+from gradguard.infer.rust import branches, lifetimes, places, slots
 from gradguard.infer.rust.blocks import END, execute
 from gradguard.infer.rust.expressions import evaluate, look
 from gradguard.infer.rust.patterns import match
 from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.streams import forced
-from gradguard.infer.rust.values import ABSENT, Slot, Variant
+from gradguard.infer.rust.values import Slot, Variant
 from gradguard.infer.state import State
 from gradguard.infer.truths import as_test, assume, truth
 from gradguard.infer.values import Literal, Tensor, Unknown
@@ -169,14 +169,7 @@ def _after_loop(
         for scope in frame.session.live if late is not None else ():
             for name, value in before.fields(scope).items():
                 later = late.read(scope, name) if late is not None else None
-                if _is_start(value) and isinstance(later, Tensor | Variant):
+                if places.is_start(value) and isinstance(later, Tensor | Variant):
                     end.write(scope, name, later)
     assert end is not None
     state.become(end)
-
-
-def _is_start(value: Any) -> bool:
-    """Whether a value is what a loop starts to gather from: a number, nothing yet, a constant tensor."""
-    if isinstance(value, Tensor):
-        return value.cause is not None and value.cause.kind == "data"
-    return isinstance(value, Literal) or value == ABSENT

@@ -32,9 +32,12 @@ def is_tensor(frame: RustFrame, value: Any) -> bool:
 
 def operate(frame: RustFrame, state: State, operands: Iterable[Any], name: str, site: Site) -> Any:
     """The result of a differentiable operation on the tensors among the operands."""
-    found = [one for operand in operands for one in _tensors(frame, state, operand, 0)]
-    if not found:
-        return frame.run.unknown(name)
+    found = tensors_in(frame, state, operands)
+    return result_of(frame, state, found, name, site) if found else frame.run.unknown(name)
+
+
+def result_of(frame: RustFrame, state: State, found: list[Any], name: str, site: Site) -> Any:
+    """The result of a differentiable operation on tensors."""
     frame.session.activity += 1
     result = tensors.operate(frame, state, site, found, tensors.Operation(name))
     return replace(result, role=_tensor_type(frame)) if isinstance(result, Unknown) else result
@@ -58,10 +61,14 @@ def in_place(
     return after
 
 
+def tensors_in(frame: RustFrame, state: State, values: Iterable[Any]) -> list[Any]:
+    """The tensors among values and inside them, and what may be one."""
+    return [one for value in values for one in _tensors(frame, state, value, 0)]
+
+
 def has_tensor(frame: RustFrame, state: State, values: Iterable[Any]) -> bool:
     """Whether a tensor is among the values, or inside one."""
-    found = [one for value in values for one in _tensors(frame, state, value, 0)]
-    return any(is_tensor(frame, one) for one in found)
+    return any(is_tensor(frame, one) for one in tensors_in(frame, state, values))
 
 
 def _tensor_type(frame: RustFrame) -> str:
@@ -73,7 +80,7 @@ def _tensor_type(frame: RustFrame) -> str:
 def _tensors(frame: RustFrame, state: State, value: Any, depth: int) -> list[Any]:
     value = state.resolve(value)
     if is_tensor(frame, value):
-        return [value]
+        return [] if _never_tracks(frame, value) else [value]
     match value:
         case Tuple(items=items) | Variant(items=items) if depth < _DEPTH:
             return [one for item in items for one in _tensors(frame, state, item, depth + 1)]
@@ -89,6 +96,14 @@ def _tensors(frame: RustFrame, state: State, value: Any, depth: int) -> list[Any
             return [value]
         case _:
             return []
+
+
+def _never_tracks(frame: RustFrame, value: Any) -> bool:
+    """Whether a tensor's type says that it holds no floats."""
+    if not isinstance(value, Unknown):
+        return False
+    kinds = type_of(frame, value).args
+    return any(crate.has("tensor.whole", one.name) for crate in frame.crates for one in kinds)
 
 
 def arithmetic(frame: RustFrame, state: State, values: list[Any], op: str, site: Site) -> Any:

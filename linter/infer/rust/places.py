@@ -8,8 +8,8 @@ from gradguard.infer.joins import merge
 from gradguard.infer.rust import lifetimes
 from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.spaces import TypeInfo
-from gradguard.infer.rust.types import NO_TYPE, Type, parse_type, unwrapped, written
-from gradguard.infer.rust.values import Stream, Variant
+from gradguard.infer.rust.types import MAPS, NO_TYPE, Type, parse_type, unwrapped, written
+from gradguard.infer.rust.values import ABSENT, Stream, Variant
 from gradguard.infer.state import State
 from gradguard.infer.values import Instance, List, Literal, Tensor, Tuple, Unknown
 from gradguard.ir import nodes as ir
@@ -188,6 +188,8 @@ def items_of(frame: RustFrame, state: State, value: Any) -> tuple[tuple[Any, ...
         case Unknown():
             kind = type_of(frame, value)
             inner = kind.args[0] if kind.name in ("[]", "Option") and kind.args else NO_TYPE
+            if kind.name in MAPS and len(kind.args) == 2:
+                inner = Type("()", kind.args)
             found = state.read(value.origin, "<element>")
             if found is None or frame.session.loops:
                 found = unknown_of(frame, inner, value.hint)
@@ -214,6 +216,9 @@ def merged(frame: RustFrame, values: list[Any]) -> Any:
 
 def get_item(frame: RustFrame, state: State, value: Any, index: Any) -> Any:
     """`value[index]`."""
+    kind = type_of(frame, value)
+    if kind.name in MAPS:
+        return unknown_of(frame, kind.args[1]) if len(kind.args) == 2 else frame.run.unknown()
     items, exact = items_of(frame, state, value)
     if (
         exact
@@ -243,3 +248,10 @@ def set_item(frame: RustFrame, state: State, value: Any, index: Any, new: Any) -
         return
     state.write(value.id, "#items", Tuple(()))
     state.write(value.id, "#rest", merged(frame, [*items, new]))
+
+
+def is_start(value: Any) -> bool:
+    """Whether a value is what a loop starts to gather from: a number, nothing yet, a constant tensor."""
+    if isinstance(value, Tensor):
+        return value.cause is not None and value.cause.kind == "data"
+    return isinstance(value, Literal) or value == ABSENT

@@ -19,7 +19,7 @@ from gradguard.infer.rust.types import NO_TYPE, parse_type
 from gradguard.infer.rust.values import Handle
 from gradguard.infer.sites import Root, Site
 from gradguard.infer.state import State
-from gradguard.infer.values import Closure
+from gradguard.infer.values import Closure, Tensor, Track
 from gradguard.ir import nodes as ir
 
 Told = list[tuple[Event, Root]]
@@ -119,6 +119,9 @@ def _argument(frame: RustFrame, param: ir.Param, owner: TypeInfo | None) -> obje
         for handle in ("runtime", "session"):
             if crate.has(f"types.{handle}", kind.name):
                 return Handle(handle)
+        if crate.has("assume.data", param.name) and crate.has("types.tensor", kind.name):
+            note = f"`{param.name}` is data"
+            return Tensor(Track.DATA, frame.run.fresh(), opaque=True, assumed=(note,))
     return places.unknown_of(frame, kind, param.name)
 
 

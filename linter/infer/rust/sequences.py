@@ -37,6 +37,8 @@ def method(frame: RustFrame, state: State, receiver: Any, name: str, args: list[
             index = Literal(len(items) - 1) if "last" in name else (args[0] if args else Literal(0))
             found = places.get_item(frame, state, receiver, index)
             return Variant("Some", (found,)) if exact and not args else found
+        case "pop" | "pop_back" | "pop_front" if exact and isinstance(receiver, List):
+            return _popped(frame, state, receiver, items, 0 if name == "pop_front" else len(items) - 1)
         case "pop" | "pop_front" | "pop_back" | "remove" | "swap_remove" if isinstance(receiver, List):
             found = places.merged(frame, list(items))
             if lifetimes.held_by(frame.session, state, receiver):
@@ -54,6 +56,15 @@ def method(frame: RustFrame, state: State, receiver: Any, name: str, args: list[
             return None
         case _:
             return None
+
+
+def _popped(frame: RustFrame, state: State, receiver: List, items: tuple[Any, ...], index: int) -> Variant:
+    """The element at an end of a sequence all of whose elements are known, taken out of it."""
+    if not items:
+        return ABSENT
+    state.write(receiver.id, "#items", Tuple((*items[:index], *items[index + 1 :])))
+    lifetimes.own(frame.session, lifetimes.held_by(frame.session, state, items[index]), made=False)
+    return Variant("Some", (items[index],))
 
 
 def _pushed(

@@ -94,9 +94,10 @@ class Spaces:
                     _define_all(space, _body(lowered, chunk.index))
         return self.known[key]
 
-    def defines_method(self, name: str) -> bool:
-        """Whether any module read so far has a method or function of that name."""
-        return any(_has_method(space, name) for space in self.known.values() if space is not None)
+    def defines_method(self, name: str, besides: frozenset[str] = frozenset()) -> bool:
+        """Whether any module read so far has a method or function of that name, but for methods of types that
+        have one of the traits `besides`."""
+        return any(_has_method(space, name, besides) for space in self.known.values() if space is not None)
 
     def find(self, space: Space, path: str, owner: TypeInfo | None = None, hops: int = _HOPS) -> Found:
         """What a path means in a module; `owner` is what `Self` stands for."""
@@ -327,7 +328,7 @@ def _in_type(info: TypeInfo, rest: str) -> Found:
         return Found("function", function=info.methods[name], owner=info, space=info.space)
     if name in info.variants:
         return Found("variant", name, owner=info)
-    return Found("unknown", name)
+    return Found("unknown", name, owner=info)
 
 
 def only_type_with(spaces: Spaces, trait: TypeInfo) -> TypeInfo | None:
@@ -371,7 +372,8 @@ def _types_in(space: Space) -> Iterator[TypeInfo]:
         yield from _types_in(inner)
 
 
-def _has_method(space: Space, name: str) -> bool:
-    if name in space.functions or any(name in info.methods for info in space.types.values()):
+def _has_method(space: Space, name: str, besides: frozenset[str]) -> bool:
+    types = [info for info in space.types.values() if name in info.methods]
+    if name in space.functions or any(not info.traits & besides for info in types):
         return True
-    return any(_has_method(inner, name) for inner in space.inner.values())
+    return any(_has_method(inner, name, besides) for inner in space.inner.values())

@@ -18,7 +18,7 @@ from gradguard.infer.rust import (
 )
 from gradguard.infer.rust.session import RustFrame
 from gradguard.infer.rust.spellings import CALLING, DROPPING, EMPTY, LENT, OPENING, OWNERS, SAME
-from gradguard.infer.rust.types import NO_TYPE
+from gradguard.infer.rust.types import MAPS, NO_TYPE, Type
 from gradguard.infer.rust.values import ABSENT, Counted, Presence, Slot, Stream, Table, Variant
 from gradguard.infer.sites import Site
 from gradguard.infer.state import State
@@ -55,8 +55,6 @@ def function(frame: RustFrame, state: State, path: str, args: list[Any], site: S
             return library.apart(frame, state, args[0], site)
         case "Arc::clone" | "Rc::clone" | "Clone::clone" if args:
             return args[0]
-        case "mem::take" | "mem::replace" if args:
-            return frame.run.unknown()
         case "iter::once":
             return Stream(tuple(args), True)
         case "process::exit" | "process::abort":
@@ -114,9 +112,29 @@ def _other(
             return Stream(items, exact)
         if kind.name == "[]" and name in _ASKING | streams.COUNTING:
             return sequences.method(frame, state, receiver, name, args, site)
+        if kind.name in MAPS and len(kind.args) == 2:
+            found = _of_map(frame, state, receiver, kind, name)
+            if found is not None:
+                return found
     if isinstance(receiver, Variant) and name in ("iter", "into_iter", "iter_mut"):
         return Stream(receiver.items, True)
     return _result(frame, state, receiver, name, args, expr, site)
+
+
+def _of_map(frame: RustFrame, state: State, receiver: Unknown, kind: Type, name: str) -> Any:
+    """A method of a map of which the types are known; None where it is none that matters."""
+    match name:
+        case "iter" | "iter_mut" | "into_iter" | "drain" | "par_iter":
+            items, exact = places.items_of(frame, state, receiver)
+            return Stream(items, exact)
+        case "keys" | "into_keys":
+            return Stream((places.unknown_of(frame, kind.args[0]),), False)
+        case "values" | "values_mut" | "into_values":
+            return Stream((places.unknown_of(frame, kind.args[1]),), False)
+        case "get" | "get_mut" | "remove":
+            return places.unknown_of(frame, Type("Option", (kind.args[1],), "Option"))
+        case _:
+            return None
 
 
 def _result(

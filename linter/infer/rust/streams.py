@@ -166,7 +166,7 @@ def method(frame: RustFrame, state: State, receiver: Any, name: str, args: list[
             return _one(frame, items, exact, name)
         case "count" | "len" | "is_empty" | "any" | "all" | "position" | "find":
             return _counted(frame, state, stream, name, args, site)
-        case "fold" if len(args) == 2:
+        case "fold" | "try_fold" if len(args) == 2:
             return _fold(frame, state, stream, args, site)
         case _ if name in SAME:
             return (
@@ -248,4 +248,6 @@ def _fold(frame: RustFrame, state: State, stream: Stream, args: list[Any], site:
     total = args[0]
     for item in items:
         total = call_value(frame, state, args[1], [total, item], site)
-    return total if exact else frame.run.unknown()
+    if exact or places.is_start(args[0]):
+        return total
+    return frame.run.unknown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from gradguard.frozen import dataclass
@@ -28,6 +29,7 @@ _POINTERS = frozenset(
     ]
 )
 _SEQUENCES = frozenset(["Vec", "VecDeque", "HashSet", "BTreeSet", "SmallVec"])
+MAPS = frozenset(["HashMap", "BTreeMap", "IndexMap", "FxHashMap", "AHashMap"])
 _SKIPPED = frozenset(["&", "*", "mut", "dyn", "impl", "const", "ref"])
 
 
@@ -117,3 +119,10 @@ def unwrapped(kind: Type) -> Type:
     while kind.name == "Result" and kind.args:
         kind = kind.args[0]
     return kind
+
+
+def with_self(kind: Type, owner: str) -> Type:
+    """The type with `owner` for `Self`, as it is outside of the implementation."""
+    if kind.name == "Self":
+        return Type(owner, kind.args, owner)
+    return replace(kind, args=tuple(with_self(one, owner) for one in kind.args)) if kind.args else kind

@@ -28,7 +28,10 @@ def expression(context: Context, node: Node | None) -> ir.Expr:
 
 
 def _name(context: Context, node: Node) -> ir.Expr:
-    return ir.Name(path_text(node), context.at(node))
+    head, separator, rest = path_text(node).partition("::")
+    if separator:
+        head = context.bounds.get(head, head)
+    return ir.Name(f"{head}{separator}{rest}", context.at(node))
 
 
 def path_text(node: Node | None) -> str:

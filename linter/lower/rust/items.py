@@ -20,7 +20,7 @@ def item(context: Context, node: Node) -> ir.Body:
     """The definitions that an item makes."""
     at = context.at(node)
     match node.type:
-        case "function_item":
+        case "function_item" | "function_signature_item":
             with _bounded(context, node):
                 return (ir.FunctionDef(_function(context, node, at), at),)
         case "struct_item" | "union_item":

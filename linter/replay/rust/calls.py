@@ -192,8 +192,10 @@ def call_value(frame: Frame, callee: Value, args: list[Value]) -> Value:
     callee = bare(callee)
     if isinstance(callee, Native):
         return native(frame, callee.path, args, ir.NOWHERE)
-    if isinstance(callee, Closure):
+    if isinstance(callee, Closure) and callee.function.body:
         return enter(frame, callee, args)
+    if isinstance(callee, Closure):
+        return foreign(frame, args, callee.function.name)
     return foreign(frame, args, callee.hint if isinstance(callee, Wild) else "call")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from gradguard.facts.crates import Crate
 from gradguard.ir import nodes as ir
 from gradguard.replay.limits import WIDEST
-from gradguard.replay.rust import tensors
+from gradguard.replay.rust import modules, tensors
 from gradguard.replay.rust.gradients import backward, reached, read_gradient
 from gradguard.replay.rust.known import MISSING
 from gradguard.replay.rust.session import Frame, RustSession
@@ -42,6 +42,9 @@ def method(frame: Frame, receiver: Value, name: str, args: list[Value], expr: ir
     for crate in frame.crates:
         if crate.has("backward.takers", name) and args:
             return _taken(frame, crate, value, args, expr)
+        found = modules.method(frame, crate, value, name, args)
+        if found is not MISSING:
+            return found
         found = _method(frame, crate, value, name, args, expr)
         if found is not MISSING:
             return found
@@ -261,7 +264,8 @@ def unknown_tensor(frame: Frame, name: str) -> EagerTensor:
 
 def _taken(frame: Frame, crate: Crate, value: Value, args: list[Value], expr: ir.Call) -> Value:
     """`optimizer.backward_step(&loss)`."""
-    loss = opened(args[-1])
+    values = [opened(one) for one in args]
+    loss = next((one for one in values if isinstance(one, EagerTensor)), values[0])
     if not isinstance(loss, EagerTensor):
         loss = tensor_in(frame, loss) if isinstance(loss, Wild) else unknown_tensor(frame, "loss")
     backward(frame, crate, loss, frame.site(expr.at), "backward")
@@ -328,6 +332,9 @@ def _associated(frame: Frame, crate: Crate, parts: list[str], args: list[Value],
         found = _method(frame, crate, receiver, name, args[1:], as_call)
         if found is not MISSING:
             return found
+    module = modules.made(frame, crate, parts)
+    if module is not MISSING and not any(tensors.operands_in(one) for one in args):
+        return module
     return MISSING if any(tensors.operands_in(one) for one in args) else Wild(name)
 
 

@@ -27,7 +27,8 @@ def made(frame: Frame, kind: Type, name: str, depth: int = 0) -> Value:
     if kind.name == "Self" and frame.owner is not None:
         return Struct(frame.owner)
     for crate in frame.crates:
-        found = _of_crate(frame, crate, kind.name, name)
+        whole = any(crate.has("tensor.whole", one.name) for one in kind.args)
+        found = _of_crate(frame, crate, kind.name, name, whole)
         if found is not None:
             return found
     if depth < _DEEPEST:
@@ -40,11 +41,13 @@ def made(frame: Frame, kind: Type, name: str, depth: int = 0) -> Value:
     return Wild(name, kind)
 
 
-def _of_crate(frame: Frame, crate: Crate, kind: str, name: str) -> Value:
+def _of_crate(frame: Frame, crate: Crate, kind: str, name: str, whole: bool) -> Value:
+    if whole and crate.has("types.tensor", kind):
+        return tensors.constant(frame.session, np.array(VALUES))
     if crate.has("types.leaf", kind):
         return _named(frame, tensors.leaf(frame.session, np.array(VALUES)), name)
     if crate.has("types.tensor", kind):
-        if not frame.session.policy.tracked or frame.session.off:
+        if not frame.session.policy.tracked or frame.session.off or crate.has("assume.data", name):
             return tensors.constant(frame.session, np.array(VALUES))
         return _named(frame, tensors.leaf(frame.session, np.array(VALUES)), name)
     if crate.has("types.table", kind):
